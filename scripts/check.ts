@@ -1,0 +1,24 @@
+/** The daily check, under a minute: format, lint, arrows, types, unit and path tests, diagrams. Stops at nothing, reports all. */
+import { spawnSync } from 'node:child_process';
+
+const steps: readonly [name: string, command: string, ...args: string[]][] = [
+  ['format and lint', 'biome', 'check', '--error-on-warnings', '.'],
+  ['arrows', 'node', 'scripts/arrows.ts'],
+  ['types', 'tsc', '-p', '.'],
+  ['unit and path tests', 'vitest', 'run', '--project', 'unit', '--project', 'paths', '--reporter=dot'],
+  ['diagrams', 'node', '--conditions=plane3-source', 'scripts/diagrams.ts', '--check'],
+];
+
+const failed: string[] = [];
+for (const [name, command, ...args] of steps) {
+  const started = performance.now();
+  const run = spawnSync(command, args, { encoding: 'utf8' });
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const ok = run.status === 0;
+  process.stdout.write(`${ok ? '✓' : '✗'} ${name} (${seconds} s)\n`);
+  if (ok) continue;
+  failed.push(name);
+  process.stdout.write(`${run.stdout}${run.stderr}${run.error?.message ?? ''}\n`);
+}
+process.stdout.write(failed.length === 0 ? 'check: all good\n' : `check: failed: ${failed.join(', ')}\n`);
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,0 +1,29 @@
+import type { LeaseRow } from './rows.ts';
+
+/** Rules of the single-flight lease: one daemon serves a space. */
+
+/** Who we are on the lease row: ours iff holder and incarnation both match. */
+export interface Claimant {
+  readonly holder: string;
+  readonly incarnation: string;
+}
+
+export const isOurs = (row: Pick<LeaseRow, 'holder' | 'incarnation'>, us: Claimant): boolean =>
+  row.holder === us.holder && row.incarnation === us.incarnation;
+
+/** A reading of both clocks. The monotonic one stops in a suspended machine, the wall one may be set: neither is enough. */
+export interface Instant {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** How old an instant is: the larger of what the two clocks say, so that neither a suspend nor a clock set back hides age. */
+export const ageOf = (then: Instant, now: Instant): number =>
+  Math.max(now.monotonicMs - then.monotonicMs, now.wallMs - then.wallMs);
+
+/**
+ * The local fence: true while an effect may still be sent. It counts from when the last renewal that succeeded was
+ * *sent*, so it always ends before the broker lets somebody else have the row.
+ */
+export const fenceHolds = (renewalSentAt: Instant | undefined, now: Instant, fenceMs: number): boolean =>
+  renewalSentAt !== undefined && ageOf(renewalSentAt, now) < fenceMs;

@@ -1,0 +1,15 @@
+import { fill } from '../errors/define.ts';
+import type { FactsOf, LogEntry } from './define.ts';
+import { deliveryEvents } from './delivery.ts';
+
+/** Every event that plane3 logs, by name. */
+export const logCatalogue = { ...deliveryEvents } as const satisfies Record<string, LogEntry>;
+
+export type LogName = keyof typeof logCatalogue;
+export type LogFacts<N extends LogName> = FactsOf<(typeof logCatalogue)[N]>;
+
+/** The operator line of an event, or undefined when it has none. */
+export function operatorLine<N extends LogName>(name: N, facts: LogFacts<N>): string | undefined {
+  const entry: LogEntry = logCatalogue[name];
+  return entry.line === undefined ? undefined : fill(entry.line, facts);
+}

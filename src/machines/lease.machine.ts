@@ -1,0 +1,268 @@
+/**
+ * lease: one daemon serves a space.
+ *
+ *   L1  ready is reported only after the row that says ready was stored
+ *   L2  a stop while the claim is under way waits for its outcome and gives back what it got
+ *   L3  any doubt (failed renewal, foreign change) is reported first and asked about afterwards
+ *   L5  what is released is provably ours: holder and incarnation, at the revision last seen
+ *   L6  a refused write is a denial that names subject and operation, never another holder
+ *   L7  taken: the row is not touched again
+ *
+ * L4, the fence that a paused process meets when it wakes, is `domain/lease.ts`, asked before every single effect.
+ */
+import { assign, raise, sendParent, setup } from 'xstate';
+import type { Claimant } from '../domain/lease.ts';
+import { answerOf, asked, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
+
+type Denial = { subject: string; operation: string };
+/** Whose row stands in the way, and how long it can still last. */
+type Rival = { holder: string; expiresInMs: number };
+
+export type ClaimFact =
+  | { type: 'row.stored'; revision: number }
+  | ({ type: 'row.held' } & Rival)
+  | ({ type: 'write.denied' } & Denial)
+  | { type: 'write.unanswered' };
+export type RenewFact =
+  | { type: 'row.stored'; revision: number }
+  | { type: 'write.conflicted' }
+  | ({ type: 'write.denied' } & Denial)
+  | { type: 'write.unanswered' };
+export type InquiryFact =
+  | { type: 'row.ours'; revision: number }
+  | { type: 'row.absent' }
+  | ({ type: 'row.held' } & Rival)
+  | { type: 'inquiry.unanswered' };
+export type ReleaseFact = { type: 'row.released' } | { type: 'write.unanswered' } | { type: 'write.conflicted' };
+export type WatchFact =
+  | { type: 'watch.bound' }
+  /** The row was written by somebody who is not us. */
+  | { type: 'row.foreign'; revision: number }
+  | { type: 'row.gone'; revision: number };
+
+export type LeaseEvent =
+  | ClaimFact
+  | RenewFact
+  | InquiryFact
+  | ReleaseFact
+  | WatchFact
+  | EffectFailed
+  | { type: 'service.ready' }
+  | { type: 'stop.requested' }
+  /** Somebody else has a reason to doubt: the connection closed, the fence was found lapsed. */
+  | { type: 'doubt.raised'; why: string };
+
+/** What the lease tells its daemon. */
+export type LeaseReport =
+  | { type: 'lease.held' }
+  | { type: 'lease.ready' }
+  | { type: 'lease.watched' }
+  | { type: 'lease.doubted'; why: string }
+  | ({ type: 'lease.waiting' } & Rival)
+  | ({ type: 'lease.refused' } & Rival)
+  | ({ type: 'lease.denied' } & Denial)
+  | ({ type: 'lease.taken' } & Rival)
+  | { type: 'lease.released' };
+
+type Passed = Extract<LeaseReport, Denial | Rival>;
+
+export interface LeaseInput extends Claimant {
+  /** A loser waits for the row instead of ending. */
+  readonly standby: boolean;
+}
+
+interface LeaseContext extends LeaseInput {
+  /** Revision at which the row was last known to be ours; 0 before the first claim. */
+  readonly revision: number;
+}
+
+const lease = setup({
+  types: { context: {} as LeaseContext, events: {} as LeaseEvent, input: {} as LeaseInput },
+  actors: {
+    claimLease: asked<ClaimFact, Claimant>('claimLease'),
+    renewLease: asked<RenewFact, Claimant & { revision: number; ready: boolean }>('renewLease'),
+    inquireLease: asked<InquiryFact, Claimant>('inquireLease'),
+    releaseLease: asked<ReleaseFact, Claimant & { revision: number }>('releaseLease'),
+    watchLease: heard<WatchFact, Claimant & { revision: number }>('watchLease'),
+  },
+  actions: {
+    told: raise(answerOf<LeaseEvent>()),
+    faulted: raise(surpriseOf),
+    keepRevision: assign((_, row: { revision: number }) => ({ revision: row.revision })),
+    report: sendParent((_, report: LeaseReport) => report),
+    /** Passes the rival or the denial of the fact on under the report's own name. */
+    reportAs: sendParent(
+      (_, { as, of }: { as: Passed['type']; of: Denial | Rival }) => ({ ...of, type: as }) as Passed,
+    ),
+  },
+  guards: {
+    isStandby: ({ context }) => context.standby && context.revision === 0,
+    wasHeld: ({ context }) => context.revision > 0,
+    isNews: ({ context }, row: { revision: number }) => row.revision > context.revision,
+  },
+  delays: { renewEvery: 10_000, askAgain: 500, standbyProbe: 1_000, claimGrace: 2_000, releaseGrace: 2_000 },
+});
+
+const fact = <E>({ event }: { event: E }): E => event;
+const passedAs = (as: Passed['type']) =>
+  ({ type: 'reportAs', params: ({ event }: { event: Denial | Rival }) => ({ as, of: event }) }) as const;
+const doubt = (why: string) =>
+  ({ target: '#lease.Doubtful', actions: { type: 'report', params: { type: 'lease.doubted', why } } }) as const;
+const asReady = ({ context }: { context: LeaseContext }) => ({ ...context, ready: true });
+const asNotReady = ({ context }: { context: LeaseContext }) => ({ ...context, ready: false });
+
+export const leaseMachine = lease.createMachine({
+  id: 'lease',
+  context: ({ input }) => ({ ...input, revision: 0 }),
+  initial: 'Claiming',
+  states: {
+    Claiming: {
+      invoke: { id: 'claimLease', src: 'claimLease', input: ({ context }) => context, ...ends },
+      initial: 'Wanted',
+      states: {
+        Wanted: {
+          on: {
+            'row.stored': { target: '#lease.Held.AsBefore', actions: { type: 'keepRevision', params: fact } },
+            'row.held': [
+              { guard: 'wasHeld', target: '#lease.Taken', actions: passedAs('lease.taken') },
+              { guard: 'isStandby', target: '#lease.Waiting', actions: passedAs('lease.waiting') },
+              { target: '#lease.Refused', actions: passedAs('lease.refused') },
+            ],
+            'write.unanswered': '#lease.Doubtful',
+            'effect.failed': '#lease.Doubtful',
+            'stop.requested': 'Unwanted',
+          },
+        },
+        Unwanted: {
+          after: { claimGrace: '#lease.Releasing' },
+          on: {
+            'row.stored': { target: '#lease.Releasing', actions: { type: 'keepRevision', params: fact } },
+            'row.held': '#lease.Released',
+            'write.unanswered': '#lease.Releasing',
+            'effect.failed': '#lease.Releasing',
+          },
+        },
+      },
+      on: { 'write.denied': { target: 'Denied', actions: passedAs('lease.denied') } },
+    },
+
+    Held: {
+      initial: 'NotReady',
+      states: {
+        NotReady: {
+          entry: { type: 'report', params: { type: 'lease.held' } },
+          initial: 'Resting',
+          states: {
+            Resting: { after: { renewEvery: 'Renewing' } },
+            Renewing: {
+              invoke: { id: 'renewLease', src: 'renewLease', input: asNotReady, ...ends },
+              on: { 'row.stored': { target: 'Resting', actions: { type: 'keepRevision', params: fact } } },
+            },
+          },
+          on: { 'service.ready': 'Ready' },
+        },
+        Ready: {
+          initial: 'Declaring',
+          states: {
+            Declaring: {
+              invoke: { id: 'renewLease', src: 'renewLease', input: asReady, ...ends },
+              on: {
+                'row.stored': {
+                  target: 'Serving',
+                  actions: [
+                    { type: 'keepRevision', params: fact },
+                    { type: 'report', params: { type: 'lease.ready' } },
+                  ],
+                },
+              },
+            },
+            Serving: {
+              tags: 'serving',
+              invoke: {
+                id: 'watchLease',
+                src: 'watchLease',
+                input: ({ context }) => context,
+                onError: { actions: 'faulted' },
+              },
+              initial: 'Resting',
+              states: {
+                Resting: { after: { renewEvery: 'Renewing' } },
+                Renewing: {
+                  invoke: { id: 'renewLease', src: 'renewLease', input: asReady, ...ends },
+                  on: { 'row.stored': { target: 'Resting', actions: { type: 'keepRevision', params: fact } } },
+                },
+              },
+              on: {
+                'watch.bound': { actions: { type: 'report', params: { type: 'lease.watched' } } },
+                'row.foreign': {
+                  guard: { type: 'isNews', params: fact },
+                  ...doubt('another writer was seen on the row'),
+                },
+                'row.gone': { guard: { type: 'isNews', params: fact }, ...doubt('the row is gone') },
+              },
+            },
+          },
+        },
+        AsBefore: { type: 'history' },
+      },
+      on: {
+        'write.conflicted': doubt('a renewal met another revision'),
+        'write.unanswered': doubt('a renewal was not answered'),
+        'write.denied': { target: 'Denied', actions: passedAs('lease.denied') },
+        'effect.failed': doubt('a renewal failed'),
+        'doubt.raised': {
+          target: 'Doubtful',
+          actions: { type: 'report', params: ({ event }) => ({ type: 'lease.doubted', why: event.why }) },
+        },
+        'stop.requested': 'Releasing',
+      },
+    },
+
+    /** Nothing is served here. Every way out has read the row. */
+    Doubtful: {
+      initial: 'Asking',
+      states: {
+        Asking: {
+          invoke: { id: 'inquireLease', src: 'inquireLease', input: ({ context }) => context, ...ends },
+          on: {
+            'row.ours': { target: '#lease.Held.AsBefore', actions: { type: 'keepRevision', params: fact } },
+            'row.absent': '#lease.Claiming',
+            'inquiry.unanswered': 'Resting',
+            'effect.failed': 'Resting',
+          },
+        },
+        Resting: { after: { askAgain: 'Asking' } },
+      },
+      on: {
+        'row.held': [
+          { guard: 'wasHeld', target: 'Taken', actions: passedAs('lease.taken') },
+          { guard: 'isStandby', target: 'Waiting', actions: passedAs('lease.waiting') },
+          { target: 'Refused', actions: passedAs('lease.refused') },
+        ],
+        'stop.requested': 'Releasing',
+      },
+    },
+
+    /** Standby: the row is asked for again and again until it is free. */
+    Waiting: {
+      after: { standbyProbe: 'Claiming' },
+      on: { 'stop.requested': 'Released' },
+    },
+
+    Releasing: {
+      invoke: { id: 'releaseLease', src: 'releaseLease', input: ({ context }) => context, ...ends },
+      after: { releaseGrace: 'Released' },
+      on: {
+        'row.released': 'Released',
+        'write.conflicted': 'Released',
+        'write.unanswered': 'Released',
+        'effect.failed': 'Released',
+      },
+    },
+
+    Released: { type: 'final', entry: { type: 'report', params: { type: 'lease.released' } } },
+    Refused: { type: 'final' },
+    Denied: { type: 'final' },
+    Taken: { type: 'final' },
+  },
+});

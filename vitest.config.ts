@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+/** A group of tests by what it needs: nothing, a real nats-server, real processes, a real browser. */
+const project = (name: string, folders: string[], limits: { testTimeout: number; serial?: boolean }) => ({
+  resolve: { conditions: ['plane3-source', 'node', 'import', 'module', 'default'] },
+  test: {
+    name,
+    include: folders.map((folder) => `test/${folder}/**/*.test.ts`),
+    testTimeout: limits.testTimeout,
+    hookTimeout: limits.testTimeout,
+    fileParallelism: limits.serial !== true,
+    pool: 'forks' as const,
+  },
+});
+
+export default defineConfig({
+  test: {
+    retry: 0,
+    projects: [
+      project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 20_000 }),
+      project('paths', ['paths'], { testTimeout: 60_000 }),
+      project('integration', ['integration'], { testTimeout: 120_000, serial: true }),
+      project('cli', ['cli'], { testTimeout: 240_000, serial: true }),
+      project('browser', ['browser'], { testTimeout: 120_000, serial: true }),
+    ],
+  },
+});
