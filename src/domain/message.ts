@@ -3,8 +3,8 @@ import { channelSchema, mentionName } from './names.ts';
 import { readChatSubject } from './subjects.ts';
 
 /**
- * A post: a UTF-8 JSON object on the sender's own chat subject. Unknown fields are kept for nobody: receivers ignore
- * them, the writer carries the body as it came.
+ * A post: a UTF-8 JSON object on the sender's own chat subject. Unknown fields are ignored by receivers and carried by
+ * the writer as they came.
  */
 
 const json: z.ZodType<unknown> = z.json();
@@ -21,7 +21,7 @@ const partSchema = z.union([
   z.looseObject({ kind: z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'not a reverse-DNS extension kind') }),
 ]);
 
-export const messageSchema = z.object({
+export const messageSchema = z.looseObject({
   id: z.string(),
   ts: z.number().min(0),
   space: z.string(),

@@ -40,3 +40,6 @@ export const surpriseOf = ({ event }: { event: EventObject }): EffectFailed => {
 
 /** Both ends of an invoke; spread into it. */
 export const ends = { onDone: { actions: 'told' }, onError: { actions: 'faulted' } } as const;
+
+/** Why an effect ended that was to go on: for the fact that a machine raises when what it listens to is lost. */
+export const reasonOf = ({ event }: { event: EventObject }): string => surpriseOf({ event }).message;

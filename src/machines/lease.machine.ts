@@ -122,7 +122,7 @@ export const leaseMachine = lease.createMachine({
       states: {
         Wanted: {
           on: {
-            'row.stored': { target: '#lease.Held.AsBefore', actions: { type: 'keepRevision', params: fact } },
+            'row.stored': { target: '#lease.Held', actions: { type: 'keepRevision', params: fact } },
             'row.held': [
               { guard: 'wasHeld', target: '#lease.Taken', actions: passedAs('lease.taken') },
               { guard: 'isStandby', target: '#lease.Waiting', actions: passedAs('lease.waiting') },
@@ -203,7 +203,6 @@ export const leaseMachine = lease.createMachine({
             },
           },
         },
-        AsBefore: { type: 'history' },
       },
       on: {
         'write.conflicted': doubt('a renewal met another revision'),
@@ -225,7 +224,7 @@ export const leaseMachine = lease.createMachine({
         Asking: {
           invoke: { id: 'inquireLease', src: 'inquireLease', input: ({ context }) => context, ...ends },
           on: {
-            'row.ours': { target: '#lease.Held.AsBefore', actions: { type: 'keepRevision', params: fact } },
+            'row.ours': { target: '#lease.Held', actions: { type: 'keepRevision', params: fact } },
             'row.absent': '#lease.Claiming',
             'inquiry.unanswered': 'Resting',
             'effect.failed': 'Resting',

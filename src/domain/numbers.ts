@@ -1,0 +1,29 @@
+/** The numbers of the delivery plane. Times are milliseconds. Each may be set by the environment, see `config.ts`. */
+export const numbers = {
+  /** Lease row: lives this long after its last write … */
+  leaseTtlMs: 30_000,
+  /** … is written again this often … */
+  leaseRenewMs: 10_000,
+  /** … and stops counting for us this long after the last renewal that succeeded was sent. */
+  leaseFenceMs: 25_000,
+  /** Longest an effect on the broker may take before it counts as unanswered. */
+  effectTimeoutMs: 5_000,
+  /** Copies handed off to one member and not yet confirmed, at most. */
+  windowSize: 256,
+  /** Messages in one atomic batch, at most (the broker's own limit). */
+  batchSize: 1_000,
+  /** Entries owed to one member, at most; beyond it the newest is not copied. */
+  quota: 100_000,
+  /** First meeting and this many retries, then an entry without an ACL row, or a removal, is given up. */
+  giveUpRetries: 10,
+  giveUpSpacingMs: 2_000,
+  /** A lane without anything to do ends after this long. */
+  laneRestMs: 10_000,
+  /** How often the reader compares what is owed with what is handed off. */
+  surveyMs: 60_000,
+  /** A hand-off that the broker refuses is tried again, first after this long, doubling up to the limit, for ever. */
+  backOffMs: 250,
+  backOffLimitMs: 30_000,
+} as const;
+
+export type Numbers = { readonly [K in keyof typeof numbers]: number };

@@ -1,0 +1,344 @@
+/**
+ * daemon: one delivery daemon, from its start to the reason it ended.
+ *
+ *   D1  the start goes in one order: root, credential, broker record, reachability, observer, endpoint, signals, lease,
+ *       record, stores, loops, rails, ready, lease watch, started
+ *   D2  a refusal before the lease leaves no trace on the broker
+ *   D3  a fault after the lease gives it back and says why
+ *   D4  a stop: the line, the record, the effects, the lease, the rest, bounded
+ *   L3  a doubt about the lease stops every effect before anything is asked: `Quiesced` has no children but the lease
+ *   K1  rails are bound after the loops stand, and are unbound first
+ *
+ * The children of `Serving` live as long as it does. After a doubt they start anew and ask the store for everything.
+ */
+import { assign, raise, sendParent, sendTo, setup } from 'xstate';
+import type { Ask } from '../domain/membership.ts';
+import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { type FanoutReport, fanoutMachine } from './fanout.machine.ts';
+import { type LeaseInput, type LeaseReport, leaseMachine } from './lease.machine.ts';
+import { type RailsReport, railsMachine } from './rails.machine.ts';
+import { type ReaderInput, readerMachine } from './reader.machine.ts';
+import { registryMachine } from './registry.machine.ts';
+
+/** Why a daemon ended. `code` is of the error catalogue where it was refused, else the final's own name. */
+export type DaemonEnd =
+  | 'stopped'
+  | 'refused'
+  | 'lease-refused'
+  | 'lease-denied'
+  | 'lease-taken'
+  | 'broker-gone'
+  | 'credential-lapsed'
+  | 'faulted';
+
+export type StepFact = { type: 'step.done' } | { type: 'start.refused'; code: string; message: string };
+type Silence = { type: 'broker.silent' };
+
+export type DaemonEvent =
+  | StepFact
+  | Silence
+  | LeaseReport
+  | FanoutReport
+  | RailsReport
+  | EffectFailed
+  | { type: 'stop.requested'; signal: string }
+  | { type: 'broker.gone' }
+  | { type: 'broker.past-backstop' }
+  | { type: 'broker.disconnected' }
+  | { type: 'credential.lapsed' }
+  /** From the client of `reauthorize`, a leave, or the row watch. */
+  | { type: 'review.asked'; member: string }
+  | { type: 'rows.changed'; members: string[] }
+  | { type: 'membership.asked'; key: string; ask: Ask }
+  | { type: 'record.removed' }
+  | { type: 'all.closed' };
+
+/** What the system is told of its daemon. */
+export type DaemonReport =
+  | { type: 'daemon.connected' }
+  | { type: 'daemon.serving' }
+  | { type: 'daemon.started' }
+  | { type: 'daemon.quiesced'; why: string }
+  | { type: 'daemon.ended'; end: DaemonEnd; message: string };
+
+export interface DaemonInput {
+  readonly lease: LeaseInput;
+  readonly reader: ReaderInput;
+}
+
+interface DaemonContext extends DaemonInput {
+  readonly end: DaemonEnd;
+  readonly message: string;
+}
+
+const daemon = setup({
+  types: { context: {} as DaemonContext, events: {} as DaemonEvent, input: {} as DaemonInput },
+  actors: {
+    findRoot: asked<StepFact, undefined>('findRoot'),
+    readCredential: asked<StepFact, undefined>('readCredential'),
+    findBroker: asked<StepFact, undefined>('findBroker'),
+    reachBroker: asked<StepFact, undefined>('reachBroker'),
+    admitObserver: asked<StepFact, undefined>('admitObserver'),
+    openEndpoint: asked<StepFact, undefined>('openEndpoint'),
+    armSignals: asked<StepFact, undefined>('armSignals'),
+    writeRecord: asked<StepFact, undefined>('writeRecord'),
+    openStores: asked<StepFact | Silence, undefined>('openStores'),
+    removeRecord: asked<{ type: 'record.removed' }, undefined>('removeRecord'),
+    closeAll: asked<{ type: 'all.closed' }, undefined>('closeAll'),
+    lease: leaseMachine,
+    registry: registryMachine,
+    fanout: fanoutMachine,
+    reader: readerMachine,
+    rails: railsMachine,
+  },
+  actions: {
+    told: raise(answerOf<DaemonEvent>()),
+    faulted: raise(surpriseOf),
+    keepEnd: assign((_, { end, message }: { end: DaemonEnd; message: string }) => ({ end, message })),
+    report: sendParent((_, report: DaemonReport) => report),
+    reportEnd: sendParent(
+      ({ context }): DaemonReport => ({
+        type: 'daemon.ended',
+        end: context.end,
+        message: context.message,
+      }),
+    ),
+    declareReady: sendTo('lease', { type: 'service.ready' }),
+    doubtLease: sendTo('lease', (_, { why }: { why: string }) => ({ type: 'doubt.raised', why }) as const),
+    stopLease: sendTo('lease', { type: 'stop.requested' }),
+    toReader: sendTo(
+      'reader',
+      (_, news: Extract<DaemonEvent, { type: 'review.asked' | 'rows.changed' | 'members.owed' }>) => news,
+    ),
+    toRegistry: sendTo('registry', (_, news: Extract<DaemonEvent, { type: 'membership.asked' }>) => news),
+    tellStopping: (_, _facts: { signal: string }) => {},
+    tellFault: (_, _facts: { effect: string; message: string }) => {},
+    tellWaiting: (_, _facts: { holder: string; expiresInMs: number }) => {},
+  },
+  guards: {
+    isLeaseOver: ({ context }) => context.end === 'lease-taken' || context.end === 'lease-denied',
+    isStopped: ({ context }) => context.end === 'stopped',
+    isBrokerGone: ({ context }) => context.end === 'broker-gone',
+    isCredentialLapsed: ({ context }) => context.end === 'credential-lapsed',
+    isFaulted: ({ context }) => context.end === 'faulted',
+  },
+  delays: { drainLimit: 2_000, askAgain: 500 },
+});
+
+const fact = <E>({ event }: { event: E }): E => event;
+const ended = (end: DaemonEnd, message: string) => ({ type: 'keepEnd', params: { end, message } }) as const;
+/** One step of the start: an effect, and what comes after it. */
+const step = <const S extends string>(id: S, target: string) =>
+  ({ invoke: { id, src: id, ...ends }, on: { 'step.done': target } }) as const;
+const drained = (end: DaemonEnd, message: string) =>
+  ({ target: '#daemon.Leased.Draining', actions: ended(end, message) }) as const;
+
+export const daemonMachine = daemon.createMachine({
+  id: 'daemon',
+  context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
+  initial: 'Starting',
+  states: {
+    Starting: {
+      initial: 'FindingRoot',
+      states: {
+        FindingRoot: step('findRoot', 'ReadingCredential'),
+        ReadingCredential: step('readCredential', 'FindingBroker'),
+        FindingBroker: step('findBroker', 'Reaching'),
+        Reaching: step('reachBroker', 'Admitting'),
+        Admitting: step('admitObserver', 'Opening'),
+        Opening: {
+          ...step('openEndpoint', 'Arming'),
+          exit: { type: 'report', params: { type: 'daemon.connected' } },
+        },
+        Arming: step('armSignals', '#daemon.Leased'),
+      },
+      on: {
+        'start.refused': {
+          target: 'Closing',
+          actions: { type: 'keepEnd', params: ({ event }) => ({ end: 'refused', message: event.message }) },
+        },
+        'stop.requested': {
+          target: 'Closing',
+          actions: [{ type: 'tellStopping', params: fact }, ended('stopped', 'stopped while starting')],
+        },
+        'broker.gone': { target: 'Closing', actions: ended('broker-gone', 'the broker is gone') },
+        'broker.past-backstop': { target: 'Closing', actions: ended('broker-gone', 'the broker is gone') },
+        'credential.lapsed': { target: 'Closing', actions: ended('credential-lapsed', 'the credential expired') },
+      },
+    },
+
+    Leased: {
+      invoke: { id: 'lease', src: 'lease', input: ({ context }) => context.lease },
+      initial: 'Claiming',
+      states: {
+        Claiming: {
+          on: {
+            'lease.held': 'Recording',
+            'lease.waiting': { actions: { type: 'tellWaiting', params: fact } },
+          },
+        },
+        Recording: step('writeRecord', 'Preparing'),
+        /** Right after a reconnect the broker may not answer for its store yet: that is no reason to end. */
+        Preparing: {
+          initial: 'Asking',
+          states: {
+            Asking: { ...step('openStores', '#daemon.Leased.Serving') },
+            Resting: { after: { askAgain: 'Asking' } },
+          },
+          on: { 'broker.silent': '.Resting' },
+        },
+        Serving: {
+          invoke: [
+            { id: 'registry', src: 'registry' },
+            { id: 'fanout', src: 'fanout' },
+            { id: 'reader', src: 'reader', input: ({ context }) => context.reader },
+          ],
+          initial: 'Looping',
+          states: {
+            Looping: { on: { 'fanout.opened': 'Railed' } },
+            Railed: {
+              invoke: { id: 'rails', src: 'rails' },
+              initial: 'Binding',
+              states: {
+                Binding: { on: { 'rails.bound': 'Declaring' } },
+                Declaring: {
+                  entry: 'declareReady',
+                  on: {
+                    'lease.ready': {
+                      target: 'Ready',
+                      actions: { type: 'report', params: { type: 'daemon.serving' } },
+                    },
+                  },
+                },
+                Ready: {
+                  tags: 'serving',
+                  on: {
+                    'lease.watched': {
+                      target: 'Started',
+                      actions: { type: 'report', params: { type: 'daemon.started' } },
+                    },
+                  },
+                },
+                Started: { tags: ['serving', 'started'] },
+              },
+            },
+          },
+          on: {
+            'members.owed': { actions: { type: 'toReader', params: fact } },
+            'rows.changed': { actions: { type: 'toReader', params: fact } },
+            'review.asked': { actions: { type: 'toReader', params: fact } },
+            'membership.asked': { actions: { type: 'toRegistry', params: fact } },
+          },
+        },
+        /** Nothing is served, consumed or answered here. */
+        Quiesced: { on: { 'lease.held': 'Preparing' } },
+
+        Draining: {
+          initial: 'Recording',
+          states: {
+            Recording: {
+              invoke: { id: 'removeRecord', src: 'removeRecord', ...ends },
+              on: { 'record.removed': 'Releasing', 'effect.failed': 'Releasing' },
+            },
+            Releasing: {
+              entry: 'stopLease',
+              always: { guard: 'isLeaseOver', target: '#daemon.Closing' },
+              on: {
+                'lease.released': '#daemon.Closing',
+                'lease.taken': '#daemon.Closing',
+                'lease.refused': '#daemon.Closing',
+                'lease.denied': '#daemon.Closing',
+              },
+            },
+          },
+          after: { drainLimit: '#daemon.Closing' },
+          on: {
+            'lease.doubted': {},
+            'effect.failed': {},
+            'stop.requested': {},
+            'broker.gone': {},
+            'broker.past-backstop': {},
+            'credential.lapsed': {},
+          },
+        },
+      },
+      on: {
+        'lease.doubted': {
+          target: '.Quiesced',
+          actions: { type: 'report', params: ({ event }) => ({ type: 'daemon.quiesced', why: event.why }) },
+        },
+        'broker.disconnected': {
+          actions: { type: 'doubtLease', params: { why: 'the connection to the broker was lost' } },
+        },
+        'lease.refused': {
+          target: 'Closing',
+          actions: {
+            type: 'keepEnd',
+            params: ({ event }) => ({ end: 'lease-refused', message: heldBy(event) }),
+          },
+        },
+        'lease.denied': {
+          target: '.Draining',
+          actions: {
+            type: 'keepEnd',
+            params: ({ event }) => ({
+              end: 'lease-denied',
+              message: `${event.operation} on ${event.subject} was denied`,
+            }),
+          },
+        },
+        'lease.taken': {
+          target: '.Draining',
+          actions: {
+            type: 'keepEnd',
+            params: ({ event }) => ({ end: 'lease-taken', message: `the lease was taken by ${event.holder}` }),
+          },
+        },
+        'stop.requested': {
+          target: '.Draining',
+          actions: [{ type: 'tellStopping', params: fact }, ended('stopped', 'asked to stop')],
+        },
+        'broker.gone': drained('broker-gone', 'the broker is gone'),
+        'broker.past-backstop': drained('broker-gone', 'the broker is gone'),
+        'credential.lapsed': drained('credential-lapsed', 'the credential expired without renewal'),
+        'start.refused': {
+          target: '.Draining',
+          actions: { type: 'keepEnd', params: ({ event }) => ({ end: 'refused', message: event.message }) },
+        },
+        'effect.failed': {
+          target: '.Draining',
+          actions: [
+            { type: 'tellFault', params: fact },
+            { type: 'keepEnd', params: ({ event }) => ({ end: 'faulted', message: event.message }) },
+          ],
+        },
+      },
+    },
+
+    Closing: {
+      invoke: { id: 'closeAll', src: 'closeAll', ...ends },
+      after: { drainLimit: 'Closed' },
+      on: { 'all.closed': 'Closed', 'effect.failed': 'Closed' },
+    },
+
+    Closed: {
+      entry: 'reportEnd',
+      always: [
+        { guard: 'isStopped', target: 'Stopped' },
+        { guard: 'isBrokerGone', target: 'BrokerGone' },
+        { guard: 'isCredentialLapsed', target: 'CredentialLapsed' },
+        { guard: 'isFaulted', target: 'Faulted' },
+        { target: 'Refused' },
+      ],
+    },
+    Stopped: { type: 'final' },
+    BrokerGone: { type: 'final' },
+    CredentialLapsed: { type: 'final' },
+    Faulted: { type: 'final' },
+    /** Before the lease, or by the lease: held, denied, taken. */
+    Refused: { type: 'final' },
+  },
+});
+
+const heldBy = ({ holder, expiresInMs }: { holder: string; expiresInMs: number }): string =>
+  `the lease is held by ${holder} and can last ${Math.ceil(expiresInMs / 1000)} s`;

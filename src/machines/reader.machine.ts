@@ -1,0 +1,184 @@
+/**
+ * reader: one lane for each member that is owed something, and no lane for the others.
+ *
+ *   R1  what is owed is asked of the store, at the start and again every survey, never of memory
+ *   R5  lanes are independent; the reader only starts them, nudges them and lets them go
+ *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, the others wait
+ *
+ * A lane is let go only when it has met every nudge that was sent to it: it says how many it has met.
+ */
+import { assign, enqueueActions, raise, setup } from 'xstate';
+import { backOff } from '../domain/pacing.ts';
+import { answerOf, asked, type EffectFailed, ends, heard, reasonOf, surpriseOf } from './effects.ts';
+import { type LaneInput, type LaneNudge, type LaneReport, laneMachine } from './lane.machine.ts';
+
+export type SurveyFact = { type: 'survey.made'; members: string[] } | { type: 'broker.silent' };
+export type ConfirmationFact =
+  | { type: 'confirmations.bound' }
+  /** Confirmed copies by member; `count` is how many of them the member's lane knew. */
+  | { type: 'confirmations.came'; members: { member: string; count: number }[] }
+  /** Some may have been missed. */
+  | { type: 'confirmations.lost'; why: string };
+
+export type ReaderEvent =
+  | SurveyFact
+  | ConfirmationFact
+  | LaneReport
+  | EffectFailed
+  /** New entries were stored for these members. */
+  | { type: 'members.owed'; members: string[] }
+  /** The ACL rows of these members changed. */
+  | { type: 'rows.changed'; members: string[] }
+  /** A leave or a changed grant waits for this member's copies to be looked at again. */
+  | { type: 'review.asked'; member: string };
+
+export interface ReaderInput {
+  readonly laneLimit: number;
+  readonly lane: Omit<LaneInput, 'member'>;
+}
+
+interface ReaderContext extends ReaderInput {
+  /** Lanes by member: the child's id and how many nudges it was sent. */
+  readonly lanes: Readonly<Record<string, { id: string; sent: number }>>;
+  /** Members that wait for a lane, with the reviews that it must make first. */
+  readonly waiting: Readonly<Record<string, number>>;
+  readonly started: number;
+  readonly failures: number;
+}
+
+const reader = setup({
+  types: { context: {} as ReaderContext, events: {} as ReaderEvent, input: {} as ReaderInput },
+  actors: {
+    survey: asked<SurveyFact, { all: boolean }>('survey'),
+    hearConfirmations: heard<ConfirmationFact, undefined>('hearConfirmations'),
+    lane: laneMachine,
+  },
+  actions: {
+    told: raise(answerOf<ReaderEvent>()),
+    faulted: raise(surpriseOf),
+    lost: raise(({ event }): ReaderEvent => ({ type: 'confirmations.lost', why: reasonOf({ event }) })),
+    /** Sends each nudge to its member's lane; a member without one gets a lane, or a place in the queue. */
+    nudge: enqueueActions(({ context, enqueue }, { nudges }: { nudges: readonly Nudge[] }) => {
+      const lanes = { ...context.lanes };
+      const waiting = { ...context.waiting };
+      let { started } = context;
+      for (const { member, nudge } of nudges) {
+        const known = lanes[member];
+        if (known !== undefined) {
+          lanes[member] = { ...known, sent: known.sent + 1 };
+          enqueue.sendTo(known.id, nudge);
+          continue;
+        }
+        const reviews = (waiting[member] ?? 0) + (nudge.type === 'review.asked' ? 1 : 0);
+        waiting[member] = reviews;
+      }
+      let room = context.laneLimit - Object.keys(lanes).length;
+      for (const member of Object.keys(waiting)) {
+        if (room-- <= 0) break;
+        const id = `lane:${member}:${started++}`;
+        const reviews = waiting[member] ?? 0;
+        delete waiting[member];
+        lanes[member] = { id, sent: reviews };
+        enqueue.spawnChild('lane', { id, input: { member, ...context.lane } });
+        for (let i = 0; i < reviews; i++) enqueue.sendTo(id, { type: 'review.asked' } satisfies LaneNudge);
+      }
+      enqueue.assign({ lanes, waiting, started });
+    }),
+    letGo: enqueueActions(({ context, enqueue }, { member }: { member: string }) => {
+      const { [member]: lane, ...lanes } = context.lanes;
+      if (lane !== undefined) enqueue.stopChild(lane.id);
+      enqueue.assign({ lanes });
+    }),
+    countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
+    forgetFailures: assign({ failures: 0 }),
+  },
+  guards: {
+    hasMetAll: ({ context }, { member, nudges }: { member: string; nudges: number }) =>
+      context.lanes[member]?.sent === nudges,
+  },
+  delays: {
+    surveyEvery: 60_000,
+    backOff: ({ context }) => backOff(context.failures, 250, 30_000),
+  },
+});
+
+interface Nudge {
+  readonly member: string;
+  readonly nudge: LaneNudge;
+}
+const each = (members: readonly string[], nudge: LaneNudge) => ({
+  nudges: members.map((member) => ({ member, nudge })),
+});
+
+const surveyed = {
+  type: 'nudge',
+  params: ({ event }: { event: { members: string[] } }) => each(event.members, { type: 'row.changed' }),
+} as const;
+
+export const readerMachine = reader.createMachine({
+  id: 'reader',
+  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, started: 0, failures: 0 }),
+  initial: 'Listening',
+  on: {
+    'members.owed': {
+      actions: { type: 'nudge', params: ({ event }) => each(event.members, { type: 'entries.arrived' }) },
+    },
+    'rows.changed': {
+      actions: { type: 'nudge', params: ({ event }) => each(event.members, { type: 'row.changed' }) },
+    },
+    'review.asked': {
+      actions: { type: 'nudge', params: ({ event }) => each([event.member], { type: 'review.asked' }) },
+    },
+    'confirmations.came': {
+      actions: {
+        type: 'nudge',
+        params: ({ event }) => ({
+          nudges: event.members.map(({ member, count }) => ({ member, nudge: { type: 'copies.confirmed', count } })),
+        }),
+      },
+    },
+    'lane.quiet': {
+      guard: { type: 'hasMetAll', params: ({ event }) => event },
+      actions: [
+        { type: 'letGo', params: ({ event }) => event },
+        { type: 'nudge', params: { nudges: [] } },
+      ],
+    },
+  },
+  states: {
+    Listening: {
+      invoke: { id: 'hearConfirmations', src: 'hearConfirmations', onError: { actions: 'lost' } },
+      initial: 'Binding',
+      states: {
+        /** Confirmations are listened for before anything is looked at, so that none falls between. */
+        Binding: { on: { 'confirmations.bound': 'Surveying' } },
+        /** Everybody who is owed something, or holds a copy, is looked at. */
+        Surveying: {
+          invoke: { id: 'survey', src: 'survey', input: { all: true }, ...ends },
+          on: {
+            'survey.made': { target: 'Reading', actions: ['forgetFailures', surveyed] },
+            'broker.silent': { target: '#reader.BackingOff', actions: 'countFailure' },
+          },
+        },
+        Reading: {
+          tags: 'serving',
+          after: { surveyEvery: 'Comparing' },
+        },
+        /** Only those are looked at whose figures differ from when their lane was let go. */
+        Comparing: {
+          tags: 'serving',
+          invoke: { id: 'survey', src: 'survey', input: { all: false }, ...ends },
+          on: {
+            'survey.made': { target: 'Reading', actions: surveyed },
+            'broker.silent': 'Reading',
+          },
+        },
+      },
+      on: {
+        'confirmations.lost': { target: 'BackingOff', actions: 'countFailure' },
+        'effect.failed': { target: 'BackingOff', actions: 'countFailure' },
+      },
+    },
+    BackingOff: { after: { backOff: 'Listening' } },
+  },
+});

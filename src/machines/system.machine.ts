@@ -1,0 +1,117 @@
+/**
+ * system: the root. It starts the daemon, watches the broker for it from the moment there is a connection, and ends when
+ * the daemon has ended, with the daemon's reason.
+ *
+ *   B1  the connection's own events are the only source of news about the broker
+ *   U1  `serving` is a tag of this machine only while its daemon says so
+ */
+import { assign, raise, sendTo, setup } from 'xstate';
+import {
+  type BrokerWatchInput,
+  type BrokerWatchReport,
+  brokerWatchMachine,
+  type ConnectionFact,
+} from './broker-watch.machine.ts';
+import { type DaemonEnd, type DaemonInput, type DaemonReport, daemonMachine } from './daemon.machine.ts';
+import { heard, reasonOf } from './effects.ts';
+
+export type SystemEvent =
+  | ConnectionFact
+  | BrokerWatchReport
+  | DaemonReport
+  | { type: 'connection.lost-track'; why: string }
+  | { type: 'stop.requested'; signal: string };
+
+export interface SystemInput {
+  readonly daemon: DaemonInput;
+  readonly brokerWatch: BrokerWatchInput;
+}
+
+interface SystemContext extends SystemInput {
+  readonly end: DaemonEnd;
+  readonly message: string;
+}
+
+const system = setup({
+  types: {
+    context: {} as SystemContext,
+    events: {} as SystemEvent,
+    input: {} as SystemInput,
+    output: {} as { end: DaemonEnd; message: string },
+  },
+  actors: {
+    daemon: daemonMachine,
+    brokerWatch: brokerWatchMachine,
+    hearConnection: heard<ConnectionFact, undefined>('hearConnection'),
+  },
+  actions: {
+    lost: raise(({ event }): SystemEvent => ({ type: 'connection.lost-track', why: reasonOf({ event }) })),
+    keepEnd: assign((_, { end, message }: { end: DaemonEnd; message: string }) => ({ end, message })),
+    toWatch: sendTo('brokerWatch', (_, news: ConnectionFact) => news),
+    toDaemon: sendTo('daemon', (_, news: BrokerWatchReport | { type: 'broker.disconnected' }) => news),
+    stopDaemon: sendTo('daemon', (_, { signal }: { signal: string }) => ({ type: 'stop.requested', signal }) as const),
+    tellGone: (_, _facts: BrokerWatchReport) => {},
+    tellStarted: (_, _facts: { type: 'daemon.started' }) => {},
+    tellQuiesced: (_, _facts: { why: string }) => {},
+  },
+});
+
+const fact = <E>({ event }: { event: E }): E => event;
+const passed = { actions: { type: 'toWatch', params: fact } } as const;
+const outage = {
+  actions: [
+    { type: 'toWatch', params: fact },
+    { type: 'toDaemon', params: { type: 'broker.disconnected' } },
+  ],
+} as const;
+const gone = {
+  actions: [
+    { type: 'tellGone', params: fact },
+    { type: 'toDaemon', params: fact },
+  ],
+} as const;
+
+export const systemMachine = system.createMachine({
+  id: 'system',
+  context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
+  invoke: { id: 'daemon', src: 'daemon', input: ({ context }) => context.daemon },
+  initial: 'Starting',
+  on: {
+    'stop.requested': { actions: { type: 'stopDaemon', params: fact } },
+    'daemon.ended': { target: '.Ended', actions: { type: 'keepEnd', params: fact } },
+  },
+  states: {
+    Starting: { on: { 'daemon.connected': 'Watching' } },
+    /** From here on the broker is watched, through the resident connection and nothing else. */
+    Watching: {
+      invoke: [
+        { id: 'brokerWatch', src: 'brokerWatch', input: ({ context }) => context.brokerWatch },
+        { id: 'hearConnection', src: 'hearConnection', onError: { actions: 'lost' } },
+      ],
+      initial: 'Binding',
+      states: {
+        Binding: { on: { 'daemon.serving': 'Serving' } },
+        Serving: {
+          tags: 'serving',
+          on: {
+            'daemon.started': { actions: { type: 'tellStarted', params: fact } },
+            'daemon.quiesced': { target: 'Binding', actions: { type: 'tellQuiesced', params: fact } },
+          },
+        },
+      },
+      on: {
+        'broker.disconnected': outage,
+        'broker.closed': outage,
+        'broker.reconnected': passed,
+        'credential.expired': passed,
+        'broker.gone': gone,
+        'broker.past-backstop': gone,
+        'connection.lost-track': {
+          actions: { type: 'stopDaemon', params: ({ event }) => ({ signal: event.why }) },
+        },
+      },
+    },
+    Ended: { type: 'final' },
+  },
+  output: ({ context }) => ({ end: context.end, message: context.message }),
+});
