@@ -24,6 +24,12 @@ export const RULES: readonly Rule[] = [
     packages: ['pino', 'pino-pretty', 'node:'],
   },
   { from: 'src/services/bind', to: ['src/domain/', 'src/machines/', 'src/services/ports.ts'], packages: ['xstate'] },
+  { from: 'src/services/tally.ts', to: [], packages: [] },
+  {
+    from: 'src/services/delivery/',
+    to: ['src/domain/', 'src/services/ports.ts', 'src/services/tally.ts'],
+    packages: ['node:crypto'],
+  },
   { from: 'src/services/nats/', to: ['src/domain/', 'src/services/ports.ts'], packages: 'any' },
   { from: 'src/services/local/', to: ['src/domain/', 'src/services/ports.ts'], packages: 'any' },
   { from: 'src/services/memory/', to: ['src/domain/', 'src/services/ports.ts'], packages: ['zod'] },

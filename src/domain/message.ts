@@ -9,9 +9,9 @@ import { readChatSubject } from './subjects.ts';
 
 const json: z.ZodType<unknown> = z.json();
 const partSchema = z.union([
-  z.object({ kind: z.literal('text'), text: z.string() }),
-  z.object({ kind: z.literal('data'), data: json }),
-  z.object({
+  z.looseObject({ kind: z.literal('text'), text: z.string() }),
+  z.looseObject({ kind: z.literal('data'), data: json }),
+  z.looseObject({
     kind: z.literal('artifact'),
     name: z.string(),
     mediaType: z.string(),
@@ -53,7 +53,8 @@ export type ReadPost =
   | { kind: 'post'; principal: string; channel: string; message: Message }
   | { kind: 'poison'; why: PoisonKind };
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
+/** A byte order mark is kept, and is then not JSON: a body is carried on byte by byte. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Parses UTF-8 JSON; undefined for anything that is not valid UTF-8 or not JSON. */
 export function readJson(data: Uint8Array): unknown {
@@ -61,6 +62,17 @@ export function readJson(data: Uint8Array): unknown {
     return JSON.parse(decoder.decode(data));
   } catch {
     return undefined;
+  }
+}
+
+/** The value in the schema's shape, or undefined; also for a nesting that is too deep to be looked through. */
+export function shaped<T>(schema: z.ZodType<T>, value: unknown): T | undefined {
+  try {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? parsed.data : undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
 }
 
@@ -73,9 +85,8 @@ export function readPost(space: string, subject: string, data: Uint8Array): Read
   if (place === undefined) return { kind: 'poison', why: 'foreign-subject' };
   const body = readJson(data);
   if (body === undefined) return { kind: 'poison', why: 'not-json' };
-  const parsed = messageSchema.safeParse(body);
-  if (!parsed.success) return { kind: 'poison', why: 'not-a-message' };
-  const message = parsed.data;
+  const message = shaped(messageSchema, body);
+  if (message === undefined) return { kind: 'poison', why: 'not-a-message' };
   if (message.from.id !== place.principal) return { kind: 'poison', why: 'foreign-sender' };
   if (message.channel !== place.channel) return { kind: 'poison', why: 'foreign-channel' };
   if (message.space !== space) return { kind: 'poison', why: 'foreign-space' };

@@ -1,10 +1,17 @@
 /**
  * Ports: what the machines and rules need from the world. Nouns, with verbs that take one object and answer with a
  * tagged outcome for everything that is expected; they reject for surprises only and never retry on their own.
+ *
+ * `silent` is the common outcome of everything that asks the broker: no answer in time, no connection, or the local fence
+ * does not hold, so that nothing was sent. After it nothing is known, and nothing is concluded.
  */
-
+import type { Entry } from '../domain/entry.ts';
 import type { Instant } from '../domain/lease.ts';
 import type { LogFacts, LogName } from '../domain/log-events/catalogue.ts';
+import type { Member } from '../domain/names.ts';
+import type { RailReply } from '../domain/rail.ts';
+import type { AclState, ChannelRow, LaneMark, LeaseRow, MemberRow } from '../domain/rows.ts';
+import type { RailName } from '../domain/subjects.ts';
 
 /** Both clocks of the process. */
 export interface Clock {
@@ -17,4 +24,215 @@ export interface Journal {
     name: N,
     ...facts: object extends LogFacts<N> ? [facts?: LogFacts<N>] : [facts: LogFacts<N>]
   ): void;
+}
+
+export type Silent = { kind: 'silent'; why: string };
+export type Denied = { kind: 'denied'; subject: string; operation: string };
+/** Compare-and-set met another revision, or a create met a row. */
+export type Conflict = { kind: 'conflict' };
+export type Stored = { kind: 'stored'; revision: number };
+export type Refused = { kind: 'refused'; code: string; message: string };
+
+/** The lease row of the space. */
+export interface LeaseRows {
+  /** `ageMs`: since the row was last written, by the broker's clock. */
+  read(): Promise<
+    | { kind: 'row'; row: LeaseRow; revision: number; ageMs: number }
+    | { kind: 'unreadable'; revision: number; ageMs: number }
+    | { kind: 'absent' }
+    | Denied
+    | Silent
+  >;
+  /** `revision` 0: only where there is no row. */
+  write(put: { row: LeaseRow; revision: number }): Promise<Stored | Conflict | Denied | Silent>;
+  remove(at: { revision: number }): Promise<{ kind: 'removed' } | Conflict | Denied | Silent>;
+  /** Tells every write and every end of the row from now on. */
+  watch(listener: {
+    bound(): void;
+    row(seen: { row: LeaseRow | undefined; revision: number }): void;
+    gone(seen: { revision: number }): void;
+    lost(why: string): void;
+  }): Stoppable;
+}
+
+export interface Stoppable {
+  stop(): Promise<void>;
+}
+
+/** A post as CHAT holds it. */
+export interface StoredPost {
+  readonly seq: number;
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
+/** A post delivered to the writer; settled once every copy of it is stored. */
+export interface DeliveredPost extends StoredPost {
+  settle(): void;
+}
+
+/** The posts of the space, and the writer's place in them. */
+export interface Posts {
+  /** Highest sequence that CHAT has given out. */
+  frontier(): Promise<{ kind: 'frontier'; seq: number } | Silent>;
+  /** Finds the writer's durable; one that is missing is made again, from `floor`, and that is said. */
+  open(from: {
+    floor: number;
+  }): Promise<{ kind: 'opened'; position: number; made: boolean } | Refused | Denied | Silent>;
+  /** Pulls posts until stopped; `lost` when the pull ended or its consumer is gone. */
+  pull(listener: { post(post: DeliveredPost): void; lost(why: string): void }): Stoppable;
+  /**
+   * The posts of one channel with after < seq ≤ upTo, ascending, a page at a time. `first` is the smallest sequence that
+   * retention may have left gaps below: 0 where nothing of the channel is at its limit.
+   */
+  range(
+    of: { channel: string; after: number; upTo: number },
+    take: (page: StoredPost[]) => Promise<boolean>,
+  ): Promise<{ kind: 'read'; first: number } | Silent>;
+  /** The last posts of a channel, oldest first. */
+  last(of: {
+    channel: string;
+    limit: number;
+  }): Promise<{ kind: 'read'; posts: StoredPost[]; complete: boolean } | Silent>;
+  /** Subjects that stand at their limit, which is where posts may have been lost. */
+  fullSubjects(): Promise<{ kind: 'read'; subjects: string[] } | Silent>;
+}
+
+/** A message to be stored for a member, as bytes, with the id that suppresses its repeat. */
+export interface EntryToStore {
+  readonly member: Member;
+  readonly channel: string;
+  readonly data: Uint8Array;
+  /** Undefined: nothing suppresses it. */
+  readonly id: string | undefined;
+}
+
+export type StoreOutcome =
+  /** `lastSeq`: sequence of the last; the others lie right below it, in order. */
+  { kind: 'stored'; lastSeq: number } | { kind: 'duplicate' } | Refused | Denied | Silent;
+
+export interface HeldEntry {
+  readonly seq: number;
+  readonly storedAt: number;
+  /** Undefined: what lies there is none of ours. */
+  readonly entry: Entry | undefined;
+  readonly why?: string;
+  /** The post's JSON as it came, for the copy. */
+  readonly message: unknown;
+}
+
+/** The pending entries (INBOX). */
+export interface Entries {
+  /** All of them or none. */
+  storeAll(of: { entries: readonly EntryToStore[] }): Promise<StoreOutcome>;
+  /** One by one, pipelined; a duplicate counts as stored. `refused` says which the broker will not take, and why. */
+  storeEach(of: {
+    entries: readonly EntryToStore[];
+  }): Promise<{ kind: 'stored'; refused: { index: number; code: string }[] } | Denied | Silent>;
+  /** A page of one member's entries above a sequence, ascending; `more` when the store holds further ones. */
+  page(of: {
+    member: Member;
+    after: number;
+    limit: number;
+  }): Promise<{ kind: 'read'; entries: HeldEntry[]; more: boolean } | Silent>;
+  /** Removes by sequence; what is not there any more counts as removed. */
+  remove(of: { seqs: readonly number[] }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
+  /** Removes a member's entries (of one channel) up to a sequence, and answers how many there were. */
+  purge(of: {
+    member: Member;
+    channel?: string;
+    upTo: number;
+  }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
+  /** How many entries each member has, by `owner.actor.uid`. */
+  counts(of: { member?: Member }): Promise<{ kind: 'read'; counts: Map<string, number>; lastSeq: number } | Silent>;
+}
+
+export interface HeldCopy {
+  readonly seq: number;
+  readonly channel: string;
+  readonly generation: number;
+  readonly post: number;
+  /** INBOX sequence of its entry; 0 where what lies there is none of ours. */
+  readonly entrySeq: number;
+}
+
+/** A copy to hand off: the entry's sequence, and the bytes. */
+export interface CopyToStore {
+  readonly entrySeq: number;
+  readonly channel: string;
+  readonly data: Uint8Array;
+}
+
+/** The copies that were handed off and not confirmed yet (DLV). */
+export interface Copies {
+  storeAll(of: { member: Member; copies: readonly CopyToStore[] }): Promise<StoreOutcome>;
+  held(of: { member: Member }): Promise<{ kind: 'read'; copies: HeldCopy[] } | Silent>;
+  remove(of: { seqs: readonly number[] }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
+  purge(of: {
+    member: Member;
+    channel?: string;
+    upTo: number;
+  }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
+  counts(of: { member?: Member }): Promise<{ kind: 'read'; counts: Map<string, number>; lastSeq: number } | Silent>;
+  /** Tells each copy that its member confirmed or terminated, by DLV sequence. */
+  hearSettled(listener: {
+    bound(): void;
+    settled(of: { member: Member; seq: number; how: 'confirmed' | 'terminated' }): void;
+    lost(why: string): void;
+  }): Stoppable;
+}
+
+/** Rows as the reader judges by them: read when asked, never from a cache. */
+export interface Rows {
+  acl(of: { member: Member }): Promise<{ kind: 'read'; acl: AclState; revision: number } | Silent>;
+  membership(of: {
+    channel: string;
+    member: Member;
+  }): Promise<
+    | { kind: 'row'; row: MemberRow; revision: number }
+    | { kind: 'absent'; revision: number }
+    | { kind: 'unreadable'; revision: number }
+    | Silent
+  >;
+  /** `revision` 0: only where there is no row. */
+  writeMembership(put: {
+    channel: string;
+    member: Member;
+    row: MemberRow;
+    revision: number;
+  }): Promise<Stored | Conflict | Denied | Silent>;
+  mark(of: { member: Member }): Promise<{ kind: 'read'; mark: LaneMark } | Silent>;
+  writeMark(put: { member: Member; mark: LaneMark }): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
+  removeMark(of: { member: Member }): Promise<{ kind: 'removed' } | Denied | Silent>;
+  /** Where the writer's durable would have to start again. */
+  floor(): Promise<{ kind: 'read'; floor: number } | Silent>;
+  writeFloor(put: { floor: number }): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
+}
+
+/** News of the rows that routing goes by. Revisions are the buckets' own, each bucket for itself. */
+export interface RowNews {
+  channel(key: string, row: ChannelRow | undefined, revision: number): void;
+  member(channel: string, member: Member, row: MemberRow | undefined, revision: number): void;
+  acl(member: Member, acl: AclState, revision: number): void;
+  lost(why: string): void;
+}
+
+export interface RowWatch {
+  /** Resolves once every row that existed at the call was told; then goes on until stopped. */
+  follow(news: RowNews): Promise<{ kind: 'following'; watch: Stoppable } | Silent>;
+}
+
+/** One request on a rail. It is answered at most once. */
+export interface RailRequest {
+  readonly rail: RailName;
+  /** The principal that the subject names. */
+  readonly principal: string;
+  /** The parsed body; undefined where it was not JSON. */
+  readonly body: unknown;
+  /** Encodes the reply (with the size refusal) and sends it, if the fence holds. */
+  reply(op: string, reply: RailReply): void;
+}
+
+export interface Rails {
+  serve(listener: { bound(): void; request(request: RailRequest): void; lost(why: string): void }): Stoppable;
 }

@@ -27,4 +27,80 @@ export const deliveryEvents = defineEvents({
     line: '• delivery: received {signal}, exiting (space {space}, shard 0)',
     meaning: 'Somebody asked the daemon to stop. A SIGKILL leaves no line.',
   },
+  'fanout.remade': {
+    level: 'warn',
+    line: '! delivery: the consumer "fanout" was missing and was made again from post {position}',
+    meaning:
+      "Somebody deleted the writer's durable. Posts above the position are copied (again); ids suppress repeats.",
+  },
+  'fanout.holding': {
+    level: 'warn',
+    line: '! delivery: copies cannot be stored ({why}), attempt {failures}; posts stay owed',
+    meaning:
+      'The broker refuses or does not answer for the store of pending entries. Nothing is acknowledged meanwhile.',
+  },
+  'fanout.reopening': { level: 'info', meaning: 'The pull of posts ended and is opened again.' },
+  'posts.skipped': {
+    level: 'error',
+    line: '✗ delivery: posts {from}-{to} were discarded by retention before they were copied; subjects at their limit: {subjects}',
+    meaning: 'The history bound (--history) was reached while no daemon copied. What was lost is counted by status.',
+  },
+  'post.poison': {
+    level: 'warn',
+    line: '! delivery: message {seq} is not a post ({why}); it is dropped, further ones of this kind are only counted',
+    meaning: 'Something that is not a post lies on a chat subject.',
+  },
+  'post.oversize': {
+    level: 'warn',
+    line: '! delivery: post {seq} on {channel} is {bytes} bytes with its envelope, more than max_payload {limit}; it is not copied',
+    meaning: 'The post reached live subscribers only.',
+  },
+  'copy.refused': { level: 'warn', meaning: 'The broker will not take one copy; the others of its post are stored.' },
+  'entry.foreign': {
+    level: 'warn',
+    line: '! delivery: a message in {store} is none of ours ({why}); it is removed, further ones of this kind are only counted',
+    meaning: 'A stored message or reply was steered onto a subject of the store.',
+  },
+  'lane.given-up': {
+    level: 'warn',
+    line: '! delivery: no ACL row for {member} after {attempts} meetings; its entries are kept and wait for the row',
+    meaning: 'A missing row does not prove that the owner is gone.',
+  },
+  'lane.removal-given-up': {
+    level: 'warn',
+    line: '! delivery: entries of {member} could not be removed; they are left for the next start',
+    meaning: 'The broker refused the removal ten times.',
+  },
+  'lane.refused-store': {
+    level: 'warn',
+    meaning: 'The broker refused a hand-off; it is tried again with back-off, for ever.',
+  },
+  'entry.oversize': {
+    level: 'warn',
+    line: '! delivery: an entry of {member} is {bytes} bytes as a copy, more than max_payload {limit}; it is removed',
+    meaning: 'The payload limit was lowered after the entry was stored.',
+  },
+  'copies.terminated': { level: 'info', meaning: 'A member terminated a copy: it counts as settled.' },
+  'membership.lost-to-retention': {
+    level: 'warn',
+    line: '! delivery: {key}: posts above {joinCursor} were discarded before they were copied (first left: {first}); the join is not durable',
+    meaning: 'The history bound is too small for the time between a join and its catch-up.',
+  },
+  'lease.waiting': {
+    level: 'info',
+    line: '• delivery: standing by, the lease is held by {holder}',
+    meaning: 'With --standby a daemon waits for the row.',
+  },
+  'daemon.fault': {
+    level: 'error',
+    line: '✗ delivery: {effect} failed: {message}',
+    meaning: 'Something nobody expected. The lease was given back.',
+  },
+  'daemon.ended': { level: 'info', meaning: 'The daemon has ended, and why.' },
+  'daemon.quiesced': {
+    level: 'warn',
+    meaning: 'There is a doubt about the lease: nothing is served until it is settled.',
+  },
+  'daemon.started': { level: 'info', meaning: 'Everything is up, the lease watch too.' },
+  'rail.dropped': { level: 'warn', meaning: 'A request whose reply subject lies outside its own subtree.' },
 });

@@ -1,0 +1,237 @@
+/**
+ * The work of the fan-out writer over its ports. Posts stay in the buffer until their round is settled, so a round that
+ * was cut short is simply made again (F1); routing is one synchronous step over the index, which is what makes
+ * "concurrent with a join" a matter of sequences (docs/architecture.md).
+ */
+import { createHash } from 'node:crypto';
+import { carriedSize, encodeEntry, entryIdentity } from '../../domain/entry.ts';
+import { readPost } from '../../domain/message.ts';
+import { memberKey } from '../../domain/names.ts';
+import type { RoutingIndex, Target } from '../../domain/routing.ts';
+import type { DeliveredPost, Entries, EntryToStore, Journal, Posts, Rows, Stoppable, StoredPost } from '../ports.ts';
+import type { Tally } from '../tally.ts';
+import type { OwedCounts } from './owed.ts';
+import type { Shortfalls } from './shortfalls.ts';
+
+export interface FanoutPorts {
+  readonly space: string;
+  readonly posts: Posts;
+  readonly entries: Entries;
+  readonly rows: Rows;
+  readonly index: RoutingIndex;
+  readonly owed: OwedCounts;
+  readonly shortfalls: Shortfalls;
+  readonly journal: Journal;
+  readonly tally: Tally;
+  readonly batchSize: number;
+  readonly quota: number;
+  /** Largest message that the broker takes, in bytes. */
+  maxPayload(): number;
+}
+
+interface Round {
+  readonly posts: readonly DeliveredPost[];
+  readonly entries: EntryToStore[];
+}
+
+type Routed = { posts: number; copies: number; poison: number; oversize: number };
+
+export class FanoutWork {
+  readonly #ports: FanoutPorts;
+  #buffer: DeliveredPost[] = [];
+  #round: Round = { posts: [], entries: [] };
+  /** Highest sequence that was delivered to this durable, by this daemon or one before it. */
+  #position = 0;
+  readonly #passed: { seq: number; pass: () => void }[] = [];
+
+  constructor(ports: FanoutPorts) {
+    this.#ports = ports;
+  }
+
+  /** Every post up to here was routed by the index as it is now, or will be again. */
+  get position(): number {
+    return this.#position;
+  }
+
+  async open() {
+    const { posts, rows, entries, owed, journal } = this.#ports;
+    const floor = await rows.floor();
+    if (floor.kind === 'silent') return floor;
+    const counts = await entries.counts({});
+    if (counts.kind === 'silent') return counts;
+    owed.restart(counts.counts);
+    const opened = await posts.open({ floor: Math.max(floor.floor, this.#smallestJoin()) });
+    if (opened.kind === 'opened') {
+      this.#buffer = [];
+      this.#position = Math.max(this.#position, opened.position);
+      if (opened.made) journal.tell('fanout.remade', { position: opened.position });
+    }
+    return opened;
+  }
+
+  /** Where a durable without a persisted floor has to start: below it nobody is owed anything. */
+  #smallestJoin(): number {
+    let smallest = Number.POSITIVE_INFINITY;
+    for (const { row } of this.#ports.index.memberships()) smallest = Math.min(smallest, row.joinCursor);
+    return Number.isFinite(smallest) ? smallest : 0;
+  }
+
+  hear(listener: {
+    waiting(count: number): void;
+    skipped(range: { from: number; to: number }): void;
+    lost(why: string): void;
+  }): Stoppable {
+    return this.#ports.posts.pull({
+      post: (post) => {
+        if (post.seq > this.#position) {
+          if (post.seq > this.#position + 1) listener.skipped({ from: this.#position + 1, to: post.seq - 1 });
+          this.#position = post.seq;
+        }
+        this.#buffer.push(post);
+        listener.waiting(1);
+      },
+      lost: (why) => listener.lost(why),
+    });
+  }
+
+  /** Takes what is waiting, as many posts as fit one batch, and decides who gets a copy. */
+  route(): Routed | undefined {
+    if (this.#buffer.length === 0) return undefined;
+    const entries: EntryToStore[] = [];
+    const routed = { posts: 0, copies: 0, poison: 0, oversize: 0 };
+    for (const post of this.#buffer) {
+      const copies = this.#entriesOf(post, routed);
+      if (entries.length > 0 && entries.length + copies.length > this.#ports.batchSize) break;
+      entries.push(...copies);
+      routed.posts++;
+      if (entries.length >= this.#ports.batchSize || routed.posts >= this.#ports.batchSize) break;
+    }
+    this.#round = { posts: this.#buffer.slice(0, routed.posts), entries };
+    return { ...routed, copies: entries.length };
+  }
+
+  /** Copies of posts that somebody joined after, for that one member. Same rule, same bytes, same ids. */
+  entriesFor(post: StoredPost, only: string): EntryToStore[] {
+    return this.#entriesOf(post, { posts: 0, copies: 0, poison: 0, oversize: 0 }).filter(
+      (entry) => memberKey(entry.member) === only,
+    );
+  }
+
+  #entriesOf(post: StoredPost, routed: Routed): EntryToStore[] {
+    const { space, index, journal, tally } = this.#ports;
+    const read = readPost(space, post.subject, post.data);
+    if (read.kind === 'poison') {
+      routed.poison++;
+      if (tally.get('posts.poison', read.why) === 0) journal.tell('post.poison', { why: read.why, seq: post.seq });
+      tally.add('posts.poison', read.why);
+      return [];
+    }
+    const { principal: sender, channel, message } = read;
+    const route = index.route(message, sender, post.seq);
+    for (const miss of route.misses) tally.add('mentions.missed', miss.why);
+    const size = carriedSize(post.data, channel);
+    if (route.targets.length > 0 && size > this.#ports.maxPayload()) {
+      routed.oversize++;
+      tally.add('posts.oversize');
+      journal.tell('post.oversize', { seq: post.seq, channel, bytes: size, limit: this.#ports.maxPayload() });
+      return [];
+    }
+    const bodies = new Map<string, Uint8Array>();
+    return route.targets.flatMap((target) => {
+      const member = memberKey(target.member);
+      if (this.#ports.owed.of(member) >= this.#ports.quota) {
+        tally.add('copies.over-quota');
+        this.#ports.shortfalls.note({ channel, member: target.member, seq: post.seq });
+        return [];
+      }
+      return [toEntry(post, sender, channel, message.id, target, bodies)];
+    });
+  }
+
+  /** Stores the round in atomic batches; a post with more copies than one batch takes has several. */
+  async storeRound() {
+    return this.#storeAll(this.#round.entries);
+  }
+
+  /** Stores the round copy by copy: what exists is settled, what the broker will not take is named and dropped. */
+  async storeEach() {
+    return this.#storeOneByOne(this.#round.entries);
+  }
+
+  /** Stores copies outside a round (a catch-up). */
+  async store(entries: readonly EntryToStore[]) {
+    const whole = await this.#storeAll(entries);
+    return whole.kind === 'duplicate' ? this.#storeOneByOne(entries) : whole;
+  }
+
+  async #storeAll(entries: readonly EntryToStore[]) {
+    for (let at = 0; at < entries.length; at += this.#ports.batchSize) {
+      const outcome = await this.#ports.entries.storeAll({ entries: entries.slice(at, at + this.#ports.batchSize) });
+      if (outcome.kind !== 'stored') return outcome;
+    }
+    this.#count(entries);
+    return { kind: 'stored' } as const;
+  }
+
+  async #storeOneByOne(entries: readonly EntryToStore[]) {
+    const outcome = await this.#ports.entries.storeEach({ entries });
+    if (outcome.kind !== 'stored') return outcome;
+    for (const { index, code } of outcome.refused) {
+      const entry = entries[index];
+      this.#ports.tally.add('copies.refused', code);
+      this.#ports.journal.tell('copy.refused', { code, member: entry && memberKey(entry.member) });
+    }
+    this.#count(entries);
+    return { kind: 'stored' } as const;
+  }
+
+  #count(entries: readonly EntryToStore[]): void {
+    for (const entry of entries) this.#ports.owed.add(memberKey(entry.member), 1);
+    this.#ports.tally.add('copies.stored', '', entries.length);
+  }
+
+  /** Acknowledges the round's posts, and answers who got something. */
+  settle(): { posts: number; members: string[] } {
+    const { posts, entries } = this.#round;
+    for (const post of posts) post.settle();
+    this.#buffer = this.#buffer.slice(posts.length);
+    this.#round = { posts: [], entries: [] };
+    this.#ports.tally.add('posts.settled', '', posts.length);
+    for (const waiter of this.#passed.splice(0)) {
+      if (this.isSettledTo(waiter.seq)) waiter.pass();
+      else this.#passed.push(waiter);
+    }
+    return { posts: posts.length, members: [...new Set(entries.map((entry) => memberKey(entry.member)))] };
+  }
+
+  /** True when every post up to here that was delivered to this daemon is settled, and none before it is still to come. */
+  isSettledTo(seq: number): boolean {
+    return this.#position >= seq && this.#buffer.every((post) => post.seq > seq);
+  }
+
+  /** Resolves when the writer has settled everything up to here. */
+  settledTo(seq: number): Promise<void> {
+    if (this.isSettledTo(seq)) return Promise.resolve();
+    return new Promise((pass) => this.#passed.push({ seq, pass }));
+  }
+}
+
+function toEntry(
+  post: StoredPost,
+  sender: string,
+  channel: string,
+  id: string,
+  { member, generation, reason }: Target,
+  bodies: Map<string, Uint8Array>,
+): EntryToStore {
+  const form = `${generation}/${reason}`;
+  const data = bodies.get(form) ?? encodeEntry(post.data, { channel, seq: post.seq, reason, generation });
+  bodies.set(form, data);
+  const identity = entryIdentity({ sender, channel, id, member, generation });
+  return {
+    member,
+    channel,
+    data,
+    id: identity === undefined ? undefined : createHash('sha256').update(identity).digest('hex'),
+  };
+}
