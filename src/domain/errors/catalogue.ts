@@ -1,3 +1,4 @@
+import { brokerErrors } from './broker.ts';
 import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './define.ts';
 import { deliveryErrors } from './delivery.ts';
 import { meshErrors } from './mesh.ts';
@@ -7,6 +8,7 @@ import { nameErrors } from './names.ts';
 export const errorCatalogue = {
   ...nameErrors,
   ...meshErrors,
+  ...brokerErrors,
   ...deliveryErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
