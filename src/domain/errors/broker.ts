@@ -17,4 +17,34 @@ export const brokerErrors = defineErrors({
     template: 'COTAL_NATS_SERVER names {path}, which is nats-server {version}; at least {need} is needed',
     help: 'Nothing was started. Name a newer one, or unset COTAL_NATS_SERVER to let plane3 look for one itself.',
   },
+  'auth.missing': {
+    kind: 'refuse',
+    template: 'no keys of {what} in {path}',
+    help: 'Nothing was changed. Run "cotal up" on this root first, or name another --root.',
+  },
+  'file.unreadable': {
+    kind: 'refuse',
+    template: '{path} cannot be read: {reason}',
+    help: 'It was left as it is. Restore it from a backup, or move it away and run "cotal up" again.',
+  },
+  'file.locked': {
+    kind: 'retry',
+    template: '{path} is held by process {pid}',
+    help: 'Nothing was changed. Try again when that process has ended.',
+  },
+  'credential.bad-seed': {
+    kind: 'refuse',
+    template: 'a key seed is not well-formed',
+    help: 'Nothing was sent. Make the credential anew.',
+  },
+  'credential.unreadable': {
+    kind: 'refuse',
+    template: 'credential {path} cannot be read: {reason}',
+    help: 'Nothing was sent. Make the credential anew.',
+  },
+  'credential.too-large': {
+    kind: 'refuse',
+    template: 'credential of {name} would be {bytes} bytes, more than the {limit} that the broker takes',
+    help: 'Nothing was minted. Use fewer or shorter patterns.',
+  },
 });
