@@ -32,6 +32,11 @@ export const brokerErrors = defineErrors({
     template: '{path} is held by process {pid}',
     help: 'Nothing was changed. Try again when that process has ended.',
   },
+  'batch.size': {
+    kind: 'refuse',
+    template: 'a batch of {count} messages was asked for; 1 to {most} are possible',
+    help: 'Nothing was sent.',
+  },
   'credential.bad-seed': {
     kind: 'refuse',
     template: 'a key seed is not well-formed',
