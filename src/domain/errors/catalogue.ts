@@ -1,3 +1,4 @@
+import { agentErrors } from './agents.ts';
 import { brokerErrors } from './broker.ts';
 import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './define.ts';
 import { deliveryErrors } from './delivery.ts';
@@ -9,6 +10,7 @@ export const errorCatalogue = {
   ...nameErrors,
   ...meshErrors,
   ...brokerErrors,
+  ...agentErrors,
   ...deliveryErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
