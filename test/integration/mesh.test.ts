@@ -33,7 +33,8 @@ describe('the mesh of a test', () => {
     const { space, addAgent, connect, url, ...broker } = await start();
     const bob = await addAgent({ name: 'bob', post: ['x'] });
     const agent = await connect(bob.credential);
-    const post = () => jetstream(agent).publish(chatSubject(space, bob.principal, 'x'), 'hello', { timeout: 200, retries: 50 });
+    const post = () =>
+      jetstream(agent).publish(chatSubject(space, bob.principal, 'x'), 'hello', { timeout: 200, retries: 50 });
     expect((await post()).seq).toBe(1);
     await broker.restartBroker();
     expect((await post()).seq).toBe(2);
