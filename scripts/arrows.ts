@@ -30,8 +30,21 @@ export const RULES: readonly Rule[] = [
     to: ['src/domain/', 'src/services/ports.ts', 'src/services/tally.ts'],
     packages: ['node:crypto'],
   },
-  { from: 'src/services/nats/', to: ['src/domain/', 'src/services/ports.ts'], packages: 'any' },
-  { from: 'src/services/local/', to: ['src/domain/', 'src/services/ports.ts'], packages: 'any' },
+  {
+    from: 'src/services/credential.ts',
+    to: ['src/domain/'],
+    packages: ['node:', '@nats-io/'],
+  },
+  {
+    from: 'src/services/nats/',
+    to: ['src/domain/', 'src/services/ports.ts', 'src/services/credential.ts'],
+    packages: 'any',
+  },
+  {
+    from: 'src/services/local/',
+    to: ['src/domain/', 'src/services/ports.ts', 'src/services/credential.ts'],
+    packages: 'any',
+  },
   { from: 'src/services/memory/', to: ['src/domain/', 'src/services/ports.ts'], packages: ['zod'] },
   { from: 'src/client/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   { from: 'src/manager/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
@@ -60,7 +73,9 @@ export function importsOf(source: string): string[] {
 const allowsPackage = (packages: Rule['packages'], name: string) =>
   packages === 'any' ||
   packages.some((allowed) =>
-    allowed.endsWith(':') ? name.startsWith(allowed) : name === allowed || name.startsWith(`${allowed}/`),
+    allowed.endsWith(':') || allowed.endsWith('/')
+      ? name.startsWith(allowed)
+      : name === allowed || name.startsWith(`${allowed}/`),
   );
 
 /** Every fault of the tree below `root`, one line each. */

@@ -1,3 +1,5 @@
+import { agentErrors } from './agents.ts';
+import { brokerErrors } from './broker.ts';
 import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './define.ts';
 import { deliveryErrors } from './delivery.ts';
 import { meshErrors } from './mesh.ts';
@@ -7,6 +9,8 @@ import { nameErrors } from './names.ts';
 export const errorCatalogue = {
   ...nameErrors,
   ...meshErrors,
+  ...brokerErrors,
+  ...agentErrors,
   ...deliveryErrors,
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -1,0 +1,15 @@
+import { defineErrors } from './define.ts';
+
+/** Refusals and failures around the lifecycles of agents. */
+export const agentErrors = defineErrors({
+  'agent.exists': {
+    kind: 'refuse',
+    template: 'agent {principal} is there already ({state})',
+    help: 'Nothing was changed. Names are unique without regard to case; retire that agent first, or choose another name.',
+  },
+  'agent.step': {
+    kind: 'retry',
+    template: 'agent {principal}: {step} did not succeed: {reason}',
+    help: 'No credential was made. Run the same command again: what was begun is taken up or left unused.',
+  },
+});

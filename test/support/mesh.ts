@@ -1,0 +1,232 @@
+/**
+ * A mesh for a test: a real nats-server on a free loopback port, with JWT authentication and a provisioned space, in a
+ * folder of its own. It starts in about 0.2 s and is gone, folder included, after `dispose`.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { describeDifference } from '../../src/domain/differences.ts';
+import type { LayoutOptions } from '../../src/domain/layout.ts';
+import type { Profile, ProfileName } from '../../src/domain/profiles.ts';
+import { type AddedAgent, addAgent } from '../../src/manager/lifecycle.ts';
+import type { Credential } from '../../src/services/credential.ts';
+import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../../src/services/local/auth-store.ts';
+import { type BrokerOutcome, brokerLog, startBroker, stopBroker } from '../../src/services/local/broker.ts';
+import type { Durability } from '../../src/services/local/broker-config.ts';
+import { credsPath, keepCreds, mint } from '../../src/services/local/mint.ts';
+import { findNatsServer, type NatsServer } from '../../src/services/local/nats-binary.ts';
+import { connectOptions } from '../../src/services/nats/connect.ts';
+import { provision } from '../../src/services/nats/provision.ts';
+import { selfSigned, type TestCertificate } from './certificate.ts';
+
+export interface MeshOptions extends Partial<LayoutOptions> {
+  /** `relaxed` unless told: most tests do not look at what is on disk. */
+  readonly durability?: Durability;
+  /** TLS with a certificate of the test's own; plaintext connections are refused. */
+  readonly tls?: boolean;
+  /** Writes `observer.creds` and `evictor.creds` into the root, as `cotal up` does; true unless told. */
+  readonly sysAccountCreds?: boolean;
+  /** No accounts and no credentials: everyone may do everything. */
+  readonly open?: boolean;
+  /** False leaves the store empty. */
+  readonly provisioned?: boolean;
+}
+
+/** What a profile's credential may be asked to differ in. */
+export interface CredentialFacts {
+  readonly principal?: string;
+  readonly name?: string;
+  readonly lifeS?: number | null;
+  /** Account that an observer may look at; the space's own unless told. */
+  readonly account?: string;
+}
+
+export interface Mesh {
+  readonly space: string;
+  /** Folder that has the `.cotal` of this mesh. */
+  readonly root: string;
+  readonly url: string;
+  readonly binary: NatsServer;
+  readonly operator: OperatorKeys;
+  readonly keys: SpaceKeys;
+  readonly tls: TestCertificate | undefined;
+  /** Pid of the running broker. */
+  pid(): number;
+  credsFor(profile: Exclude<ProfileName, 'agent'>, facts?: CredentialFacts): Promise<Credential>;
+  /** A connection with this profile's rights or this credential; it comes back by itself, and ends with the mesh. */
+  connect(who: Exclude<ProfileName, 'agent'> | Credential): Promise<NatsConnection>;
+  addAgent(asked: {
+    name: string;
+    owner?: string;
+    read?: readonly string[];
+    post?: readonly string[];
+  }): Promise<AddedAgent>;
+  /** Stops the broker and starts it again on the same port and store. */
+  restartBroker(): Promise<void>;
+  stopBroker(): Promise<void>;
+  /** SIGKILL. `startBroker` starts it again. */
+  killBroker(): Promise<void>;
+  startBroker(): Promise<void>;
+  /** SIGSTOP: the sockets stay open and nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+  dispose(): Promise<void>;
+}
+
+const principalOf: Record<Exclude<ProfileName, 'agent'>, string> = {
+  delivery: 'local.delivery',
+  manager: 'local.manager',
+  provisioner: 'local.provisioner',
+  observer: 'local.observer',
+  evictor: 'local.evictor',
+  claims: 'local.claims',
+};
+
+export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
+  const { space = 'main', durability = 'relaxed', open = false } = options;
+  const root = mkdtempSync(join(tmpdir(), 'plane3-mesh-'));
+  const tls = options.tls === true ? selfSigned(join(root, 'tls')) : undefined;
+  const [binary, operator] = await Promise.all([findNatsServer(), operatorKeys({ root, create: true })]);
+  const keys = await spaceKeys({ root, space, create: true });
+  const connections = new Set<NatsConnection>();
+
+  const credsFor: Mesh['credsFor'] = (profile, facts = {}) => {
+    const principal = facts.principal ?? principalOf[profile];
+    const lifeS = facts.lifeS === undefined ? {} : { lifeS: facts.lifeS };
+    return mint(
+      { operator, space: keys },
+      { profile: profileOf(profile, principal, facts), name: facts.name ?? principal, ...lifeS },
+    );
+  };
+  const profileOf = (profile: Exclude<ProfileName, 'agent'>, principal: string, facts: CredentialFacts): Profile => {
+    switch (profile) {
+      case 'delivery':
+      case 'provisioner':
+        return { profile, space };
+      case 'manager':
+        return { profile, space, principal };
+      case 'observer':
+        return { profile, account: facts.account ?? keys.account.publicKey };
+      case 'evictor':
+      case 'claims':
+        return { profile };
+    }
+  };
+  const dial = (credential: Credential | undefined, to: string, reconnect: boolean): Promise<NatsConnection> =>
+    connect({
+      ...connectOptions({
+        url: to,
+        name: 'test',
+        ...(open || credential === undefined ? {} : { credential }),
+        ...(tls === undefined ? {} : { tls: { caFile: tls.certFile } }),
+      }),
+      reconnect,
+      ...(reconnect ? { maxReconnectAttempts: -1, reconnectTimeWait: 50, reconnectJitter: 0 } : {}),
+    });
+
+  const provisioner = await credsFor('provisioner', { lifeS: null });
+  let child: ChildProcess | undefined;
+  let url = '';
+  const start = async (port: number): Promise<void> => {
+    const outcome = await startBroker({
+      root,
+      port,
+      durability,
+      binary,
+      log: brokerLog(root, space),
+      ...(open ? {} : { auth: { operator, spaces: [await spaceKeys({ root, space, create: false })] } }),
+      ...(tls === undefined ? {} : { tls }),
+      dial: (to) => dial(provisioner, to, false),
+    });
+    if (outcome.kind !== 'started') throw new Error(`the broker of the test: ${JSON.stringify(outcome)}`);
+    child = outcome.child;
+    url = outcome.url;
+    running.add(child);
+  };
+  const live = (): Extract<BrokerOutcome, { kind: 'started' }>['child'] => {
+    if (child === undefined) throw new Error('the broker is not running');
+    return child;
+  };
+  const end = async (signal?: NodeJS.Signals): Promise<void> => {
+    const ending = child;
+    if (ending === undefined) return;
+    if (signal !== undefined) ending.kill(signal);
+    await stopBroker(ending);
+    running.delete(ending);
+    child = undefined;
+  };
+  const again = (): Promise<void> => start(Number(new URL(url).port));
+
+  const connectAs: Mesh['connect'] = async (who) => {
+    const credential = typeof who === 'string' ? await credsFor(who) : who;
+    const connection = await dial(credential, url, true);
+    connections.add(connection);
+    return connection;
+  };
+  let manager: Promise<NatsConnection> | undefined;
+
+  await start(-1);
+  if (!open && options.provisioned !== false) {
+    const connection = await dial(provisioner, url, false);
+    const outcome = await provision({ ...options, connection, space });
+    await connection.close();
+    if (outcome.kind === 'differs') throw new Error(outcome.differences.map(describeDifference).join('\n'));
+    if (outcome.kind === 'failed') throw new Error(JSON.stringify(outcome));
+  }
+  if (!open) {
+    const kept =
+      options.sysAccountCreds === false ? ['delivery' as const] : (['delivery', 'observer', 'evictor'] as const);
+    for (const name of kept) keepCreds(credsPath(root, space, name), await credsFor(name));
+  }
+
+  return {
+    space,
+    root,
+    get url() {
+      return url;
+    },
+    binary,
+    operator,
+    keys,
+    tls,
+    pid: () => live().pid ?? 0,
+    credsFor,
+    connect: connectAs,
+    addAgent: async ({ name, owner, read = [], post = [] }) => {
+      manager ??= connectAs('manager');
+      return addAgent({
+        connection: await manager,
+        keys: { operator, space: keys },
+        name,
+        ...(owner === undefined ? {} : { owner }),
+        read,
+        post,
+        by: { managerInstance: 'test', processEpoch: 1 },
+      });
+    },
+    restartBroker: async () => {
+      await end();
+      await again();
+    },
+    stopBroker: () => end(),
+    killBroker: () => end('SIGKILL'),
+    startBroker: again,
+    freeze: () => void live().kill('SIGSTOP'),
+    thaw: () => void live().kill('SIGCONT'),
+    dispose: async () => {
+      await Promise.all([...connections].map((connection) => connection.close().catch(() => {})));
+      child?.kill('SIGCONT');
+      await end('SIGKILL');
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Brokers of this process: none may outlive it, whatever the test did. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
