@@ -132,3 +132,7 @@ export const ENVELOPE_ALLOWANCE = 1_536;
 /** Bytes that the largest form of a post takes on its way: entry or copy, with all headers. */
 export const carriedSize = (post: Uint8Array, channel: string): number =>
   post.length + channel.length + ENVELOPE_ALLOWANCE;
+
+/** Bytes that a copy of this post takes, with all headers. */
+export const carriedCopySize = (message: unknown, channel: string): number =>
+  encoder.encode(JSON.stringify(message)).length + channel.length + ENVELOPE_ALLOWANCE;

@@ -54,3 +54,17 @@ function planLeave(generation: number, row: RowReading['row']): MembershipPlan {
   }
   return row.state === 'left' ? { kind: 'withdraw' } : { kind: 'close' };
 }
+
+/** What a join is answered. `reason` says why it is not durable. */
+export interface JoinAnswer {
+  readonly durable: boolean;
+  readonly generation?: number;
+  readonly joinCursor?: number;
+  readonly reason?: string;
+}
+/** What a leave is answered. `dropped`: entries that were owed and are not any more. */
+export interface LeaveAnswer {
+  readonly left: boolean;
+  readonly dropped: number;
+  readonly reason?: string;
+}

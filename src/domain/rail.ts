@@ -49,7 +49,12 @@ export const deliveryOps = {
   },
   readHistory: {
     args: z.strictObject({ channel: channelSchema, limit: z.int().min(1).max(HISTORY_MAX).optional() }),
-    data: z.object({ items: z.array(z.object({ seq: sequenceSchema, msg: messageSchema })), complete: z.boolean() }),
+    /** `complete` false: older ones were left out to fit the payload. `omitted`: too large to be carried at all. */
+    data: z.object({
+      items: z.array(z.object({ seq: sequenceSchema, msg: messageSchema })),
+      complete: z.boolean(),
+      omitted: z.array(z.object({ seq: sequenceSchema, bytes: z.int() })).optional(),
+    }),
   },
   pendingCount: {
     args: z.strictObject({}),

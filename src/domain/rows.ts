@@ -83,7 +83,9 @@ export const mayRead = (acl: AclState, channel: string): boolean =>
 /** `{handedTo}`: entries up to this INBOX sequence were handed off. `givenUp`: those up to it wait for an ACL row. */
 export const laneMarkSchema = z.looseObject({
   handedTo: sequenceSchema,
-  givenUp: z.object({ upTo: sequenceSchema, at: z.number(), attempts: z.int().min(1) }).optional(),
+  givenUp: z
+    .object({ upTo: sequenceSchema, at: z.number(), attempts: z.int().min(1), count: z.int().min(0) })
+    .optional(),
 });
 export type LaneMark = z.infer<typeof laneMarkSchema>;
 

@@ -26,9 +26,12 @@ export type AuthorizeFact =
   | { type: 'batch.empty'; met: number };
 export type RetiredFact = { type: 'lifecycle.retired' };
 export type RowFact = RetiredFact | { type: 'lifecycle.unknown' };
-export type StoreFact = { type: 'copies.stored'; count: number } | { type: 'store.refused'; code: string };
+/** `confirmed`: copies of this hand-off whose confirmation was seen before the broker's answer. */
+export type StoreFact =
+  | { type: 'copies.stored'; count: number; confirmed: number }
+  | { type: 'store.refused'; code: string };
 export type RemoveFact = { type: 'entries.removed'; met: number } | { type: 'removal.failed' };
-/** `settled`: copies found to be gone from the store, because their confirmation was not heard. */
+/** `copies`: taken off the outstanding ones, withdrawn or found settled. `settled`: entries that are still to be removed. */
 export type ReviewFact = { type: 'copies.withdrawn'; copies: number; settled: number; met: number };
 export type MarkFact = { type: 'mark.stored' };
 export type Silence = { type: 'broker.silent' };
@@ -122,8 +125,9 @@ const lane = setup({
       waiting: Math.max(0, context.waiting - met),
       unknowns: 0,
     })),
-    countHandedOff: assign(({ context }, { count }: { count: number }) => ({
-      outstanding: context.outstanding + count,
+    countHandedOff: assign(({ context }, { count, confirmed }: { count: number; confirmed: number }) => ({
+      outstanding: context.outstanding + count - confirmed,
+      settled: context.settled + confirmed,
       failures: 0,
     })),
     countRemoved: assign(({ context }, { met }: { met: number }) => ({
@@ -131,7 +135,7 @@ const lane = setup({
       failures: 0,
     })),
     countReviewed: assign(({ context }, review: { copies: number; settled: number; met: number }) => ({
-      outstanding: Math.max(0, context.outstanding - review.copies - review.settled),
+      outstanding: Math.max(0, context.outstanding - review.copies),
       settled: context.settled + review.settled,
       refused: 0,
       reviews: Math.max(0, context.reviews - review.met),

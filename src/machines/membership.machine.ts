@@ -10,7 +10,14 @@
  *   M7  a leave is answered only after withdrawal and removal
  */
 import { assign, raise, sendParent, setup } from 'xstate';
-import { type Ask, type MembershipPlan, planMembership, type RowReading } from '../domain/membership.ts';
+import {
+  type Ask,
+  type JoinAnswer,
+  type LeaveAnswer,
+  type MembershipPlan,
+  planMembership,
+  type RowReading,
+} from '../domain/membership.ts';
 import { backOff } from '../domain/pacing.ts';
 import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
 
@@ -34,8 +41,6 @@ export type MembershipEvent =
   | { type: 'broker.silent' }
   | { type: 'request.asked'; ask: Ask };
 
-export type JoinAnswer = { durable: boolean; generation?: number; joinCursor?: number; reason?: string };
-export type LeaveAnswer = { left: boolean; dropped: number; reason?: string };
 export type MembershipReport =
   | { type: 'request.answered'; ticket: string; answer: JoinAnswer | LeaveAnswer }
   /** Nothing is left to do. `asks` is how many requests were met. */

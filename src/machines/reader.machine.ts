@@ -89,6 +89,8 @@ const reader = setup({
       if (lane !== undefined) enqueue.stopChild(lane.id);
       enqueue.assign({ lanes });
     }),
+    /** Bound by the services: what the lane had in hand is dropped with it. */
+    forgetLane: (_, _facts: { member: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     forgetFailures: assign({ failures: 0 }),
   },
@@ -141,6 +143,7 @@ export const readerMachine = reader.createMachine({
       guard: { type: 'hasMetAll', params: ({ event }) => event },
       actions: [
         { type: 'letGo', params: ({ event }) => event },
+        { type: 'forgetLane', params: ({ event }) => event },
         { type: 'nudge', params: { nudges: [] } },
       ],
     },

@@ -121,6 +121,16 @@ export interface HeldEntry {
   readonly message: unknown;
 }
 
+/** How many messages a store has for each member, by `owner.actor.uid`. */
+export interface Counts {
+  readonly kind: 'read';
+  readonly counts: ReadonlyMap<string, number>;
+  /** Subjects that name no member: nothing of ours is there. */
+  readonly foreign: readonly string[];
+  /** Highest sequence that the store has given out. */
+  readonly lastSeq: number;
+}
+
 /** The pending entries (INBOX). */
 export interface Entries {
   /** All of them or none. */
@@ -143,8 +153,11 @@ export interface Entries {
     channel?: string;
     upTo: number;
   }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
-  /** How many entries each member has, by `owner.actor.uid`. */
-  counts(of: { member?: Member }): Promise<{ kind: 'read'; counts: Map<string, number>; lastSeq: number } | Silent>;
+  counts(of: { member?: Member }): Promise<Counts | Silent>;
+  removeForeign(of: {
+    subjects: readonly string[];
+    upTo: number;
+  }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
 }
 
 export interface HeldCopy {
@@ -173,7 +186,11 @@ export interface Copies {
     channel?: string;
     upTo: number;
   }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
-  counts(of: { member?: Member }): Promise<{ kind: 'read'; counts: Map<string, number>; lastSeq: number } | Silent>;
+  counts(of: { member?: Member }): Promise<Counts | Silent>;
+  removeForeign(of: {
+    subjects: readonly string[];
+    upTo: number;
+  }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
   /** Tells each copy that its member confirmed or terminated, by DLV sequence. */
   hearSettled(listener: {
     bound(): void;
@@ -185,6 +202,8 @@ export interface Copies {
 /** Rows as the reader judges by them: read when asked, never from a cache. */
 export interface Rows {
   acl(of: { member: Member }): Promise<{ kind: 'read'; acl: AclState; revision: number } | Silent>;
+  /** Lifecycles of a principal that hold a live grant. */
+  lifecycles(of: { principal: string }): Promise<{ kind: 'read'; members: { member: Member; acl: AclState }[] } | Silent>;
   membership(of: {
     channel: string;
     member: Member;

@@ -62,7 +62,6 @@ export class FanoutWork {
     owed.restart(counts.counts);
     const opened = await posts.open({ floor: Math.max(floor.floor, this.#smallestJoin()) });
     if (opened.kind === 'opened') {
-      this.#buffer = [];
       this.#position = Math.max(this.#position, opened.position);
       if (opened.made) journal.tell('fanout.remade', { position: opened.position });
     }
@@ -81,6 +80,7 @@ export class FanoutWork {
     skipped(range: { from: number; to: number }): void;
     lost(why: string): void;
   }): Stoppable {
+    if (this.#buffer.length > 0) listener.waiting(this.#buffer.length);
     return this.#ports.posts.pull({
       post: (post) => {
         if (post.seq > this.#position) {

@@ -1,0 +1,48 @@
+/** What a lane has in hand: the lists behind its counts. Rebuilt from the store whenever the lane recovers its place. */
+import type { LaneMark } from '../../domain/rows.ts';
+import type { HeldCopy, HeldEntry } from '../ports.ts';
+
+export interface Batch {
+  readonly release: readonly HeldEntry[];
+  /** Highest sequence that was looked at. */
+  readonly last: number;
+}
+
+export class Desk {
+  /** Copies that were handed off and not confirmed: DLV sequence → what it is a copy of. */
+  readonly awaiting = new Map<number, HeldCopy>();
+  /** Copies that are not allowed any more, or are none of ours. */
+  refused: HeldCopy[] = [];
+  /** INBOX sequences to be removed. */
+  settled: number[] = [];
+  /** Confirmations that came before it was known what they confirm. */
+  readonly early = new Set<number>();
+  /** Entries up to here were looked at. */
+  after = 0;
+  mark: LaneMark = { handedTo: 0 };
+  batch: Batch = { release: [], last: 0 };
+
+  /** A copy was confirmed or terminated. True when the lane knew it; what it does not know yet is remembered. */
+  settle(copySeq: number): boolean {
+    const copy = this.awaiting.get(copySeq);
+    if (copy === undefined) {
+      this.early.add(copySeq);
+      return false;
+    }
+    this.awaiting.delete(copySeq);
+    this.settled.push(copy.entrySeq);
+    return true;
+  }
+
+  /** Takes copies on; answers how many of them were confirmed before. */
+  await(copies: readonly HeldCopy[]): number {
+    let confirmed = 0;
+    for (const copy of copies) {
+      this.awaiting.set(copy.seq, copy);
+      if (!this.early.delete(copy.seq)) continue;
+      this.settle(copy.seq);
+      confirmed++;
+    }
+    return confirmed;
+  }
+}

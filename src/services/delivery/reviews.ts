@@ -1,0 +1,61 @@
+/** Requests to look at a member's copies again, and who waits for the answer. Met by the member's lane. */
+import type { HeldCopy } from '../ports.ts';
+
+export interface ReviewAnswer {
+  /** Handed-off copies that were taken back. */
+  readonly withdrawn: number;
+  /** Entries that were removed, the withdrawn copies' included. */
+  readonly removed: number;
+}
+
+export class ReviewRequest {
+  /** A leave closes one channel; a changed grant names none. */
+  readonly channel: string | undefined;
+  /** Entries of the channel that were removed for it so far. */
+  removed = 0;
+  readonly #generation: number;
+  readonly settle: (answer: ReviewAnswer) => void;
+
+  constructor(of: { channel?: string; generation?: number; settle: (answer: ReviewAnswer) => void }) {
+    this.channel = of.channel;
+    this.#generation = of.generation ?? 0;
+    this.settle = of.settle;
+  }
+
+  /** True for a copy of the channel whose generation the leave closed; mentions on it go too. */
+  closes(copy: Pick<HeldCopy, 'channel' | 'generation'>): boolean {
+    return copy.channel === this.channel && copy.generation <= this.#generation;
+  }
+}
+
+export class Reviews {
+  readonly #requests = new Map<string, ReviewRequest[]>();
+
+  /** Resolves when the member's lane has made the review. */
+  ask(key: string, of: { channel?: string; generation?: number }): Promise<ReviewAnswer> {
+    return new Promise((settle) => {
+      const request = new ReviewRequest({ ...of, settle });
+      this.#requests.set(key, [...this.of(key), request]);
+    });
+  }
+
+  of(key: string): readonly ReviewRequest[] {
+    return this.#requests.get(key) ?? [];
+  }
+
+  answer(key: string, request: ReviewRequest, answer: ReviewAnswer): void {
+    const left = this.of(key).filter((each) => each !== request);
+    if (left.length === 0) this.#requests.delete(key);
+    else this.#requests.set(key, left);
+    request.settle(answer);
+  }
+
+  answerAll(key: string, answer: ReviewAnswer): void {
+    for (const request of this.of(key)) this.answer(key, request, answer);
+  }
+
+  /** The lanes are gone: nobody will answer. Whoever waits is left to its own end, which is the same doubt. */
+  clear(): void {
+    this.#requests.clear();
+  }
+}

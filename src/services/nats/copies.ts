@@ -1,0 +1,82 @@
+/** The handed-off copies on DLV, and the news that a member confirmed or terminated one. */
+import { z } from 'zod';
+import { COPY_ENTRY_HEADER, COPY_FRAME, COPY_FRAME_HEADER, MEMBER_HEADER, readCopy, WRITER_HEADER } from '../../domain/entry.ts';
+import { readJson, shaped } from '../../domain/message.ts';
+import { type Member, memberKey } from '../../domain/names.ts';
+import { copiesOf, copySubject, readDeliveryConsumer, streams } from '../../domain/subjects.ts';
+import type { Copies, HeldCopy } from '../ports.ts';
+import { countsOf, removeSubjects } from './entries.ts';
+import type { GatedBroker } from './gated-broker.ts';
+import { Press } from './press.ts';
+import { type StoredMessage, StreamStore } from './stream-store.ts';
+
+/** Copies read at a time; a member has at most a window of them, and whatever was forged. */
+const PAGE = 256;
+const eventSchema = z.looseObject({ stream: z.string(), consumer: z.string(), stream_seq: z.int().min(1) });
+
+export function natsCopies({ broker, space, incarnation }: { broker: GatedBroker; space: string; incarnation: string }): Copies {
+  const stream = streams(space).dlv;
+  const store = new StreamStore(broker, stream);
+  const press = new Press(broker);
+  return {
+    storeAll: ({ member, copies }) =>
+      press.store(
+        copies.map(({ entrySeq, channel, data }) => ({
+          subject: copySubject(space, member, channel),
+          data,
+          headers: {
+            [COPY_FRAME_HEADER]: COPY_FRAME,
+            [COPY_ENTRY_HEADER]: String(entrySeq),
+            [WRITER_HEADER]: incarnation,
+            [MEMBER_HEADER]: memberKey(member),
+          },
+        })),
+      ),
+    async held({ member }) {
+      const copies: HeldCopy[] = [];
+      for (let after = 0; ; ) {
+        const page = await store.page({ filter: copiesOf(space, member), after, limit: PAGE });
+        if (page.kind !== 'read') return page;
+        copies.push(...page.messages.map((message) => held(space, member, message)));
+        after = page.messages.at(-1)?.seq ?? after;
+        if (!page.more || page.messages.length === 0) return { kind: 'read', copies };
+      }
+    },
+    remove: ({ seqs }) => store.remove(seqs),
+    purge: ({ member, channel, upTo }) =>
+      store.purge({ filter: channel === undefined ? copiesOf(space, member) : copySubject(space, member, channel), upTo }),
+    counts: ({ member }) => countsOf(store, space, 'dlv', member),
+    removeForeign: ({ subjects, upTo }) => removeSubjects(store, subjects, upTo),
+    hearSettled(listener) {
+      const hear = (event: string, how: 'confirmed' | 'terminated') =>
+        broker.connection.subscribe(`$JS.EVENT.${event}.${stream}.>`, {
+          callback: (error, message) => {
+            if (error !== null) return listener.lost(error.message);
+            const read = shaped(eventSchema, readJson(message.data));
+            const member = read === undefined ? undefined : readDeliveryConsumer(read.consumer);
+            if (read?.stream === stream && member !== undefined) listener.settled({ member, seq: read.stream_seq, how });
+          },
+        });
+      const subscriptions = [
+        hear('METRIC.CONSUMER.ACK', 'confirmed'),
+        hear('ADVISORY.CONSUMER.MSG_TERMINATED', 'terminated'),
+      ];
+      for (const subscription of subscriptions) {
+        void subscription.closed.then((error) => error instanceof Error && listener.lost(error.message));
+      }
+      // The broker has both subscriptions once it has answered a ping that was sent after them.
+      broker.connection.flush().then(
+        () => listener.bound(),
+        (error: Error) => listener.lost(error.message),
+      );
+      return { stop: async () => subscriptions.forEach((subscription) => void subscription.unsubscribe()) };
+    },
+  };
+}
+
+function held(space: string, member: Member, { seq, subject, data, header }: StoredMessage): HeldCopy {
+  const read = readCopy(space, subject, header, data);
+  const foreign = read.kind === 'foreign' || memberKey(read.member) !== memberKey(member);
+  if (foreign) return { seq, channel: subject.split('.').slice(6).join('.'), generation: 0, post: 0, entrySeq: 0 };
+  return { seq, channel: read.copy.channel, generation: read.copy.generation, post: read.copy.seq, entrySeq: read.entrySeq };
+}

@@ -1,0 +1,96 @@
+/** The pending entries on INBOX. */
+import { MEMBER_HEADER, readEntry, WRITER_HEADER } from '../../domain/entry.ts';
+import { readJson } from '../../domain/message.ts';
+import { type Member, memberKey } from '../../domain/names.ts';
+import { entriesOf, entrySubject, readMemberSubject, streams } from '../../domain/subjects.ts';
+import type { Counts, Entries, EntryToStore, HeldEntry, Silent } from '../ports.ts';
+import type { Outgoing } from './batch.ts';
+import { type GatedBroker, notStored } from './gated-broker.ts';
+import { type StoredMessage, StreamStore } from './stream-store.ts';
+
+export function natsEntries({ broker, space, incarnation }: { broker: GatedBroker; space: string; incarnation: string }): Entries {
+  const store = new StreamStore(broker, streams(space).inbox);
+  const outgoing = ({ member, channel, data, id }: EntryToStore): Outgoing => ({
+    subject: entrySubject(space, member, channel),
+    data,
+    headers: { [WRITER_HEADER]: incarnation, [MEMBER_HEADER]: memberKey(member) },
+    ...(id === undefined ? {} : { msgId: id }),
+  });
+  return {
+    async storeAll({ entries }) {
+      const outcome = await broker.batch(entries.map(outgoing));
+      return outcome.kind === 'stored' || outcome.kind === 'duplicate' || outcome.kind === 'silent'
+        ? outcome
+        : notStored(outcome);
+    },
+    async storeEach({ entries }) {
+      const outcomes = await broker.each(entries.map(outgoing));
+      if (!Array.isArray(outcomes)) return outcomes;
+      const refused: { index: number; code: string }[] = [];
+      for (const [index, outcome] of outcomes.entries()) {
+        if (outcome.kind === 'stored' || outcome.kind === 'duplicate') continue;
+        const why = notStored(outcome);
+        if (why.kind !== 'refused') return why;
+        refused.push({ index, code: why.code });
+      }
+      // Where the broker takes none of them, it is not one entry's fault.
+      const [first] = refused;
+      return first !== undefined && refused.length === outcomes.length && !ENTRY_FAULTS.includes(first.code)
+        ? { kind: 'silent', why: `refused: ${first.code}` }
+        : { kind: 'stored', refused };
+    },
+    async page({ member, after, limit }) {
+      const page = await store.page({ filter: entriesOf(space, member), after, limit });
+      return page.kind === 'read'
+        ? { kind: 'read', entries: page.messages.map((message) => held(space, member, message)), more: page.more }
+        : page;
+    },
+    remove: ({ seqs }) => store.remove(seqs),
+    purge: ({ member, channel, upTo }) =>
+      store.purge({ filter: channel === undefined ? entriesOf(space, member) : entrySubject(space, member, channel), upTo }),
+    counts: ({ member }) => countsOf(store, space, 'dinbox', member),
+    removeForeign: ({ subjects, upTo }) => removeSubjects(store, subjects, upTo),
+  };
+}
+
+/** Codes that speak of the message itself: it is too large, or its id is. */
+const ENTRY_FAULTS: readonly string[] = ['10054'];
+
+function held(space: string, member: Member, { seq, storedAt, subject, data, header }: StoredMessage): HeldEntry {
+  const read = readEntry(space, subject, header, data);
+  if (read.kind === 'foreign') return { seq, storedAt, entry: undefined, why: read.why, message: undefined };
+  if (memberKey(read.member) !== memberKey(member)) return { seq, storedAt, entry: undefined, why: 'foreign-member', message: undefined };
+  return { seq, storedAt, entry: read.entry, message: (readJson(data) as { msg: unknown }).msg };
+}
+
+/** Messages by member, from the stream's list of subjects. */
+export async function countsOf(
+  store: StreamStore,
+  space: string,
+  family: 'dinbox' | 'dlv',
+  member: Member | undefined,
+): Promise<Counts | Silent> {
+  const filter = member === undefined ? `cotal.${space}.${family}.>` : `cotal.${space}.${family}.${memberKey(member)}.>`;
+  const read = await store.subjects(filter);
+  if (read.kind !== 'read') return read.kind === 'silent' ? read : { kind: 'silent', why: read.kind };
+  const counts = new Map<string, number>();
+  const foreign: string[] = [];
+  for (const [subject, count] of read.subjects) {
+    const place = readMemberSubject(space, family, subject);
+    if (place === undefined) {
+      foreign.push(subject);
+      continue;
+    }
+    const key = memberKey(place.member);
+    counts.set(key, (counts.get(key) ?? 0) + count);
+  }
+  return { kind: 'read', counts, foreign, lastSeq: read.lastSeq };
+}
+
+export async function removeSubjects(store: StreamStore, subjects: readonly string[], upTo: number) {
+  for (const filter of subjects) {
+    const outcome = await store.purge({ filter, upTo });
+    if (outcome.kind !== 'removed') return outcome;
+  }
+  return { kind: 'removed' } as const;
+}

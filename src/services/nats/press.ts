@@ -1,0 +1,95 @@
+/**
+ * A press: many small writes to one stream become few atomic batches. What asks while a batch is under way waits and goes
+ * into the next one together, so that the broker syncs once for all of them. Each group is stored whole or not at all;
+ * when a batch is refused, its groups are tried one by one, so that one group's fault is not another's.
+ */
+import type { Denied, Refused, Silent, StoreOutcome } from '../ports.ts';
+import { BATCH_MAX, type Outgoing } from './batch.ts';
+import { type GatedBroker, notStored } from './gated-broker.ts';
+
+interface Group {
+  readonly messages: readonly Outgoing[];
+  readonly bytes: number;
+  settle(outcome: StoreOutcome): void;
+  fail(error: unknown): void;
+}
+
+/** Bytes in one batch, at most: a batch is held in memory on both sides. */
+const BATCH_BYTES = 16 * 1024 * 1024;
+
+export class Press {
+  readonly #broker: GatedBroker;
+  #waiting: Group[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(broker: GatedBroker) {
+    this.#broker = broker;
+  }
+
+  /** Stores a group of 1 to 1000 messages, whole or not at all, in their order. */
+  store(messages: readonly Outgoing[]): Promise<StoreOutcome> {
+    const bytes = messages.reduce((sum, message) => sum + message.data.length, 0);
+    return new Promise((settle, fail) => {
+      this.#waiting.push({ messages, bytes, settle, fail });
+      this.#running ??= this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    // One turn of the loop, so that what is asked for in the same turn goes together.
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0) {
+      const groups = this.#take();
+      try {
+        await this.#storeTogether(groups);
+      } catch (error) {
+        for (const group of groups) group.fail(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #take(): Group[] {
+    const groups: Group[] = [];
+    let messages = 0;
+    let bytes = 0;
+    for (const group of this.#waiting) {
+      const full = messages + group.messages.length > BATCH_MAX || bytes + group.bytes > BATCH_BYTES;
+      if (groups.length > 0 && full) break;
+      groups.push(group);
+      messages += group.messages.length;
+      bytes += group.bytes;
+    }
+    this.#waiting = this.#waiting.slice(groups.length);
+    return groups;
+  }
+
+  async #storeTogether(groups: readonly Group[]): Promise<void> {
+    const outcome = await this.#batch(groups.flatMap((group) => group.messages));
+    if (outcome.kind === 'stored') {
+      let seq = outcome.lastSeq;
+      for (const group of [...groups].reverse()) {
+        group.settle({ kind: 'stored', lastSeq: seq });
+        seq -= group.messages.length;
+      }
+      return;
+    }
+    if (groups.length === 1 || outcome.kind === 'silent') {
+      for (const group of groups) group.settle(outcome);
+      return;
+    }
+    for (const group of groups) group.settle(await this.#batch(group.messages));
+  }
+
+  async #batch(messages: readonly Outgoing[]): Promise<StoreOutcome> {
+    const outcome = await this.#broker.batch(messages);
+    switch (outcome.kind) {
+      case 'stored':
+      case 'duplicate':
+      case 'silent':
+        return outcome;
+      default:
+        return notStored(outcome) satisfies Refused | Denied | Silent;
+    }
+  }
+}
