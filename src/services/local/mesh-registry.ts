@@ -11,7 +11,7 @@ import { isPublicKey } from '../../domain/nkeys.ts';
 import { readJsonFile, SECRET_FILE, SECRET_FOLDER, writeAtomic } from './files.ts';
 import { cotalHome } from './nats-binary.ts';
 
-const recordSchema = z.looseObject({
+const recordSchema = z.object({
   version: z.literal(1),
   space: z.string(),
   /** Absolute path of the workspace root. */
