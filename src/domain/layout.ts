@@ -4,6 +4,7 @@
  * default and is not looked at.
  */
 import type { Member } from './names.ts';
+import { numbers } from './numbers.ts';
 import {
   bucketStream,
   buckets,
@@ -24,9 +25,13 @@ export interface LayoutOptions {
   readonly history?: number;
   /** Pending entries that a member may have. The writer keeps it; the store remembers it for every daemon that comes. */
   readonly quota?: number;
+  /** Life of the delivery lease without a renewal, milliseconds, at least 1000. */
+  readonly leaseTtlMs?: number;
+  /** Life of the manager's leases without a renewal, milliseconds, at least 1000. */
+  readonly managerTtlMs?: number;
 }
 export const DEFAULT_HISTORY = 10_000;
-export const DEFAULT_QUOTA = 100_000;
+const MANAGER_TTL_MS = 10_000;
 
 /** Stream and consumer configs as the broker spells them; durations are nanoseconds. */
 export interface StreamLayout {
@@ -60,7 +65,8 @@ export interface ConsumerLayout {
   readonly sample_freq?: string;
 }
 
-const SECOND = 1_000_000_000;
+const MILLISECOND = 1_000_000;
+const SECOND = 1000 * MILLISECOND;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 /** 2.15 refuses the 1001st consumer of a stream that names no number of its own. */
@@ -88,7 +94,8 @@ const plain = {
 
 /** Every stream of the space, buckets included (a bucket is a stream whose config the bucket client could not give). */
 export function streamLayouts(options: LayoutOptions): StreamLayout[] {
-  const { space, replicas = 1, history = DEFAULT_HISTORY, quota = DEFAULT_QUOTA } = options;
+  const { space, replicas = 1, history = DEFAULT_HISTORY, quota = numbers.quota } = options;
+  const { leaseTtlMs = numbers.leaseTtlMs, managerTtlMs = MANAGER_TTL_MS } = options;
   const name = streams(space);
   const bucket = buckets(space);
   const common = { ...plain, num_replicas: replicas };
@@ -136,8 +143,8 @@ export function streamLayouts(options: LayoutOptions): StreamLayout[] {
     kept(bucket.members),
     kept(bucket.acl),
     kept(bucket.lanes),
-    ageing(bucket.delivery, 30 * SECOND, true),
-    ageing(bucket.manager, 10 * SECOND, true),
+    ageing(bucket.delivery, leaseTtlMs * MILLISECOND, true),
+    ageing(bucket.manager, managerTtlMs * MILLISECOND, true),
     kept(bucket.auth, { allow_direct: false }),
   ];
 }

@@ -60,10 +60,12 @@ const streamInfo = (stream: string) => `${API}.STREAM.INFO.${stream}`;
 /** Direct get, by sequence or batch (first form) and of one subject's last message (second form). */
 const directGet = (stream: string) => [`${API}.DIRECT.GET.${stream}`, `${API}.DIRECT.GET.${stream}.>`];
 const consumer = (verb: string, stream: string, name: string) => `${API}.CONSUMER.${verb}.${stream}.${name}`;
-/** Create, look at, delete one consumer. Creation carries the filter in its subject when there is exactly one. */
-const keepConsumer = (stream: string, name: string) => [
-  consumer('CREATE', stream, name),
-  consumer('CREATE', stream, `${name}.>`),
+/**
+ * Create, look at, delete a consumer. Creation carries the consumer's filter in its subject when there is exactly one;
+ * `filter` is that one, or absent for a consumer without.
+ */
+const keepConsumer = (stream: string, name: string, filter?: string) => [
+  consumer('CREATE', stream, filter === undefined ? name : `${name}.${filter}`),
   consumer('INFO', stream, name),
   consumer('DELETE', stream, name),
 ];
@@ -71,7 +73,7 @@ const pull = (stream: string, name: string) => [consumer('MSG.NEXT', stream, nam
 /** Everything that watching a bucket and listing its keys takes: an ordered consumer of its own, with flow control. */
 const watch = (bucket: string) => {
   const stream = bucketStream(bucket);
-  return [streamInfo(stream), ...keepConsumer(stream, '*'), `$JS.FC.${stream}.>`];
+  return [streamInfo(stream), ...keepConsumer(stream, '*', keySubject(bucket, '>')), `$JS.FC.${stream}.>`];
 };
 
 function delivery(space: string): Permissions {
@@ -81,7 +83,8 @@ function delivery(space: string): Permissions {
   return {
     publish: [
       ...Object.values(stream).map(streamInfo),
-      ...keepConsumer(stream.chat, '*'),
+      ...keepConsumer(stream.chat, FANOUT_CONSUMER),
+      ...keepConsumer(stream.chat, '*', `cotal.${space}.chat.>`),
       ...pull(stream.chat, '*'),
       ...keepConsumer(stream.timerRequests, timerConsumer(space)),
       ...pull(stream.timerRequests, timerConsumer(space)),
@@ -147,7 +150,7 @@ function manager(space: string, principal: string): Permissions {
       `${API}.STREAM.MSG.GET.${bucketStream(bucket.auth)}`,
       `${API}.DIRECT.GET.${bucketStream(bucket.delivery)}.${keySubject(bucket.delivery, LEASE_KEY)}`,
       ...[stream.chat, stream.inbox, stream.dlv].map(streamInfo),
-      ...keepConsumer(stream.dlv, '*'),
+      ...keepConsumer(stream.dlv, '*', `cotal.${space}.dlv.>`),
     ],
     subscribe: requests.map((subject) => `${subject}.reply.>`),
   };
@@ -165,11 +168,7 @@ function provisioner(space: string): Permissions {
       ...[
         [stream.chat, FANOUT_CONSUMER],
         [stream.timerRequests, timerConsumer(space)],
-      ].flatMap(([name = '', durable = '']) => [
-        consumer('CREATE', name, durable),
-        consumer('CREATE', name, `${durable}.>`),
-        consumer('INFO', name, durable),
-      ]),
+      ].flatMap(([name = '', durable = '']) => [consumer('CREATE', name, durable), consumer('INFO', name, durable)]),
       ...watch(bucket.channels),
       ...directGet(bucketStream(bucket.channels)),
       keySubject(bucket.channels, '>'),
