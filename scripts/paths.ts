@@ -8,8 +8,8 @@
  */
 import { parseArgs } from 'node:util';
 import { catalogue } from '../src/machines/catalogue.ts';
-import { broken, deadEnds, deaths, unfinished, unreached, unsampled } from '../test/support/paths/checks.ts';
-import { type Exploration, explore, isReal } from '../test/support/paths/explore.ts';
+import { faultsOf, misnamed, unsampled } from '../test/support/paths/checks.ts';
+import { explore, isReal } from '../test/support/paths/explore.ts';
 import { routesOver } from '../test/support/paths/live.ts';
 import { samplesFor, unproved } from '../test/support/paths/proved.ts';
 
@@ -30,13 +30,6 @@ interface Figures {
   readonly faults: number;
 }
 
-function faultsOf(exploration: Exploration): string[] {
-  return [
-    ...[unfinished, unsampled, unreached, deaths, deadEnds].flatMap((check) => check(exploration)),
-    ...exploration.samples.promises.flatMap((promise) => broken(exploration, promise)),
-  ];
-}
-
 const figures: Figures[] = [];
 const faults = unproved().map((fault) => `✗ ${fault}`);
 for (const entry of catalogue) {
@@ -45,7 +38,7 @@ for (const entry of catalogue) {
   const samples = await samplesFor(entry);
   if (samples === undefined) continue;
   const exploration = explore(machine, samples);
-  const found = faultsOf(exploration);
+  const found = [...unsampled(exploration), ...misnamed(exploration), ...faultsOf(exploration)];
   faults.push(...found.map((fault) => `✗ ${name}: ${fault}`));
   figures.push({
     machine: name,

@@ -97,6 +97,12 @@ export const promises: readonly PathPromise<ContextFrom<typeof leaseMachine>>[] 
   },
   {
     clause: 'L2',
+    says: 'an unwanted claim that met another holder has nothing to give back, and is over',
+    when: (step) => step.before.is('Claiming.Unwanted') && step.heard('row.held'),
+    holds: ({ after }) => after.is('Released') || 'it is not over',
+  },
+  {
+    clause: 'L2',
     says: 'a claim is made wherever it was decided to claim',
     when: ({ before, after }) => after.is('Claiming') && !before.is('Claiming'),
     holds: (step) =>
@@ -141,6 +147,18 @@ export const promises: readonly PathPromise<ContextFrom<typeof leaseMachine>>[] 
       step.heard('row.foreign', 'row.gone') &&
       step.fact.revision <= step.before.context.revision,
     holds: (step) => step.ignored || 'an old change is doubted',
+  },
+  {
+    clause: 'L3',
+    says: 'a claim without outcome is a doubt',
+    when: (step) => step.before.is('Claiming.Wanted') && step.heard('write.unanswered', 'effect.failed'),
+    holds: ({ after }) => after.is('Doubtful') || 'nobody knows whose the row is',
+  },
+  {
+    clause: 'L3',
+    says: 'whatever is no surprise is asked about at once',
+    when: ({ before, after, fact }) => !before.is('Doubtful') && after.is('Doubtful') && fact.type !== 'effect.failed',
+    holds: (step) => step.started('inquireLease') !== undefined || 'the question waits',
   },
   {
     clause: 'L3',
@@ -223,8 +241,18 @@ export const promises: readonly PathPromise<ContextFrom<typeof leaseMachine>>[] 
   },
   {
     clause: 'L5',
-    says: 'a release is bounded',
-    when: (step) => step.elapsed === 'releaseGrace' && step.before.is('Releasing'),
+    says: 'a release is over when the row is given back or not ours, when nobody answers, and when its time is up',
+    when: (step) =>
+      step.before.is('Releasing') &&
+      (step.elapsed === 'releaseGrace' ||
+        step.heard(
+          'row.released',
+          'row.absent',
+          'row.held',
+          'write.unanswered',
+          'inquiry.unanswered',
+          'effect.failed',
+        )),
     holds: ({ after }) => after.is('Released') || 'it goes on',
   },
   {

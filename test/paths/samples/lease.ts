@@ -26,6 +26,7 @@ export const samples = samplesOf(leaseMachine, {
     ],
     renewLease: [
       { type: 'row.stored', revision: 6 },
+      { type: 'row.stored', revision: 8 },
       { type: 'write.conflicted' },
       { type: 'write.denied', subject: '$KV.lease', operation: 'publish' },
       { type: 'write.unanswered' },

@@ -6,12 +6,20 @@ export interface Anatomy {
   readonly nodes: readonly AnyStateNode[];
   /** Paths below the machine of every state that can be active: `Held.Ready`. History states are not among them. */
   readonly states: readonly string[];
+  isState(path: string): boolean;
   readonly transitions: readonly AnyTransitionDefinition[];
   readonly invokes: readonly { readonly id: string; readonly node: AnyStateNode }[];
   readonly timers: readonly { readonly event: string; readonly delay: string; readonly node: AnyStateNode }[];
 }
 
-export const pathOf = (node: AnyStateNode): string => node.path.join('.');
+const paths = new WeakMap<AnyStateNode, string>();
+
+/** The path of a state below its machine; empty for the machine itself. */
+export function pathOf(node: AnyStateNode): string {
+  const path = paths.get(node) ?? node.path.join('.');
+  paths.set(node, path);
+  return path;
+}
 
 function below(node: AnyStateNode): AnyStateNode[] {
   return Object.values(node.states).flatMap((child: AnyStateNode) => [child, ...below(child)]);
@@ -19,9 +27,12 @@ function below(node: AnyStateNode): AnyStateNode[] {
 
 export function anatomyOf(machine: AnyStateMachine): Anatomy {
   const nodes: AnyStateNode[] = [machine.root, ...below(machine.root)];
+  const states = nodes.filter((node) => node.parent !== undefined && node.type !== 'history').map(pathOf);
+  const known = new Set(states);
   return {
     nodes,
-    states: nodes.filter((node) => node.parent !== undefined && node.type !== 'history').map(pathOf),
+    states,
+    isState: (path) => known.has(path),
     transitions: nodes.flatMap((node) => [...[...node.transitions.values()].flat(), ...(node.always ?? [])]),
     invokes: nodes.flatMap((node) => node.invoke.map(({ id }) => ({ id, node }))),
     timers: nodes.flatMap((node) =>

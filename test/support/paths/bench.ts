@@ -9,6 +9,7 @@ import {
   createActor,
 } from 'xstate';
 import { type AskedAction, type Effect, effectOf, spawnedSilently } from './effects.ts';
+import { canCome, endOf, isSameLife, type Life, lifeAfter, noLife } from './life.ts';
 import { emptyStage, puppetLogic, type Stage } from './puppet.ts';
 
 /** One step of a machine, calculated and not taken: nothing outside moves. */
@@ -19,6 +20,8 @@ export interface Move {
   readonly effects: readonly Effect[];
   /** Every transition that was taken, eventless ones and those of raised facts included. */
   readonly taken: readonly AnyTransitionDefinition[];
+  readonly lifeBefore: Life;
+  readonly life: Life;
 }
 
 /** A machine on the bench: puppets in the place of its effects and children, its own actions without hands. */
@@ -26,6 +29,8 @@ export interface Bench {
   readonly machine: AnyStateMachine;
   /** Where the puppets of a live run appear. */
   stage: Stage;
+  /** What still moves the machine in a snapshot that this bench has calculated. */
+  lifeOf(snapshot: AnyMachineSnapshot): Life;
   begin(input: unknown): Move;
   step(before: AnyMachineSnapshot, event: AnyEventObject): Move;
 }
@@ -59,6 +64,12 @@ export function benchOf(original: AnyStateMachine, peers: readonly string[]): Be
     actors: Object.fromEntries(Object.keys(actors).map((name) => [name, puppet])),
     actions: Object.fromEntries(silent),
   });
+  const lives = new WeakMap<AnyMachineSnapshot, Life>();
+  const lifeOf = (snapshot: AnyMachineSnapshot | undefined) =>
+    (snapshot === undefined ? undefined : lives.get(snapshot)) ?? noLife;
+  /** The late end of a child that has already ended, or of a timer that has elapsed: XState never delivers one. */
+  const isSpent = (before: AnyMachineSnapshot, event: AnyEventObject) =>
+    !canCome(lifeOf(before), event) && (endOf(event) === undefined || (endOf(event) as string) in before.children);
   let scope: AnyActorScope | undefined;
   const calculate = (
     before: AnyMachineSnapshot | undefined,
@@ -84,14 +95,14 @@ export function benchOf(original: AnyStateMachine, peers: readonly string[]): Be
     } finally {
       watch.unsubscribe();
     }
-    const effects = asked.flatMap((action) => effectOf(action, parent) ?? []);
-    return {
-      before,
-      event,
-      after,
-      taken,
-      effects: [...effects, ...spawnedSilently(before?.children ?? {}, after.children, effects)],
-    };
+    const actions = asked.flatMap((action) => effectOf(action, parent) ?? []);
+    const effects = [...actions, ...spawnedSilently(before?.children ?? {}, after.children, actions)];
+    const lifeBefore = lifeOf(before);
+    const life = lifeAfter(lifeBefore, { before, event, after, effects });
+    // A snapshot stands for its life too: where only that changed, it becomes another one.
+    if (after === before && !isSameLife(life, lifeBefore)) after = { ...after };
+    lives.set(after, life);
+    return { before, event, after, taken, effects, lifeBefore, life };
   };
   return {
     machine,
@@ -103,6 +114,10 @@ export function benchOf(original: AnyStateMachine, peers: readonly string[]): Be
     },
     begin: (input) =>
       calculate(undefined, { type: 'xstate.init', input }, (inert) => machine.getInitialSnapshot(inert, input)),
-    step: (before, event) => calculate(before, event, (inert) => machine.transition(before, event, inert)),
+    lifeOf,
+    step: (before, event) =>
+      isSpent(before, event)
+        ? { before, event, after: before, taken: [], effects: [], lifeBefore: lifeOf(before), life: lifeOf(before) }
+        : calculate(before, event, (inert) => machine.transition(before, event, inert)),
   };
 }

@@ -3,6 +3,12 @@ import { type Edge, type Exploration, isReal, type Spot } from './explore.ts';
 
 /** What can be wrong with a machine, found on an exploration. Each check answers with faults that a person can act upon. */
 
+/** Everything that a chart itself can be wrong in: what must be red when one thing in it is changed. */
+export function* faultsOf(exploration: Exploration): Generator<string> {
+  for (const check of [unfinished, deaths, unreached, deadEnds]) yield* check(exploration);
+  for (const promise of exploration.samples.promises) yield* broken(exploration, promise);
+}
+
 const matches = (descriptor: string, type: string): boolean =>
   descriptor === type ||
   descriptor === '*' ||
@@ -41,7 +47,6 @@ export function unreached({ anatomy, beginnings, edges, spots, samples }: Explor
   const reached = new Set(snapshots.flatMap(({ _nodes: nodes }) => nodes.map(pathOf)));
   const taken = new Set([...beginnings, ...edges].flatMap(({ move }) => move.taken));
   const excused = samples.untaken ?? {};
-  const names = new Set(anatomy.transitions.map(transitionName));
   return [
     ...anatomy.states.filter((state) => !reached.has(state)).map((state) => `the state ${state} is never reached`),
     ...anatomy.transitions
@@ -50,9 +55,20 @@ export function unreached({ anatomy, beginnings, edges, spots, samples }: Explor
     ...anatomy.transitions
       .filter((transition) => taken.has(transition) && excused[transitionName(transition)] !== undefined)
       .map((transition) => `taken, though the samples say that it cannot be: ${transitionName(transition)}`),
-    ...Object.keys(excused)
+  ];
+}
+
+/** What the samples name and the machine does not have. */
+export function misnamed({ anatomy, samples }: Exploration): string[] {
+  const names = new Set(anatomy.transitions.map(transitionName));
+  const states = [...(samples.goals ?? []), ...Object.keys(samples.bounded ?? {}), ...samples.happy];
+  return [
+    ...Object.keys(samples.untaken ?? {})
       .filter((name) => !names.has(name))
       .map((name) => `the samples excuse "${name}", which is no transition of the machine`),
+    ...states
+      .filter((path) => !anatomy.isState(path))
+      .map((path) => `the samples speak of the state "${path}", which the machine does not have`),
   ];
 }
 
@@ -83,7 +99,7 @@ export function broken(exploration: Exploration, promise: Exploration['samples']
 }
 
 /** Kind 5: from every state a final or serving state can be reached, and no state waits for what cannot come. */
-export function deadEnds({ edges, spots, samples, anatomy }: Exploration): string[] {
+export function deadEnds({ edges, spots, samples }: Exploration): string[] {
   const comesFrom = new Map<string, Set<string>>();
   const good: string[] = [];
   for (const { from, to } of edges) {
@@ -99,22 +115,19 @@ export function deadEnds({ edges, spots, samples, anatomy }: Exploration): strin
   }
   const alive = new Set(good);
   for (const key of alive) for (const source of comesFrom.get(key) ?? []) alive.add(source);
-  const unknown = [...goals, ...Object.keys(samples.bounded ?? {})].filter((path) => !anatomy.states.includes(path));
   return [
     ...spots.filter(({ key }) => !alive.has(key)).map((spot) => `a dead end: ${placeOf(spot)}`),
-    ...unknown.map((path) => `the samples speak of the state "${path}", which the machine does not have`),
     ...unbounded(spots, samples.bounded ?? {}),
   ];
 }
 
-/** A state without effect and timer waits for somebody: the samples say for whom. */
+/** Where no child runs and no timer is armed, the machine waits for somebody: the samples say for whom. */
 function unbounded(spots: readonly Spot[], bounded: Readonly<Record<string, string>>): string[] {
   const waiting = new Set<string>();
-  for (const { snapshot } of spots) {
-    if (snapshot.status !== 'active') continue;
-    const moving = snapshot._nodes.some((node) => node.invoke.length > 0 || node.config.after !== undefined);
-    if (moving || snapshot._nodes.some((node) => pathOf(node) in bounded)) continue;
-    waiting.add(placeOf({ key: '', snapshot, clamp: {} }));
+  for (const spot of spots) {
+    const { snapshot, life } = spot;
+    if (snapshot.status !== 'active' || life.children.size + life.timers.size > 0) continue;
+    if (!snapshot._nodes.some((node) => pathOf(node) in bounded)) waiting.add(placeOf({ ...spot, clamp: {} }));
   }
   return [...waiting].map((state) => `${state} waits with no effect and no timer: say in \`bounded\` who bounds it`);
 }
@@ -148,9 +161,7 @@ export const unfinished = ({ limitHit }: Exploration): string[] =>
   limitHit ? ['the limit was hit: clamp the context further, or raise `limit` in the samples'] : [];
 
 /** The happy path that is drawn straight down is one that can be walked. */
-export function unhappy({ edges, beginnings, anatomy, samples: { happy } }: Exploration): string[] {
-  const unknown = happy.filter((state) => !anatomy.states.includes(state));
-  if (unknown.length > 0) return unknown.map((state) => `the happy path names "${state}", which is no state`);
+export function unhappy({ edges, beginnings, samples: { happy } }: Exploration): string[] {
   const faults: string[] = [];
   const [first, ...rest] = happy;
   if (first === undefined || !beginnings.some(({ step }) => step.after.is(first))) {

@@ -2,6 +2,7 @@ import { adjacencyMapToArray, getAdjacencyMap, getShortestPaths, type TraversalO
 import type { ActorLogic, AnyEventObject, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import { type Anatomy, anatomyOf } from './anatomy.ts';
 import { type Bench, benchOf, type Move } from './bench.ts';
+import type { Life } from './life.ts';
 import type { AnySamples } from './samples.ts';
 import { type Step, stepOf } from './seen.ts';
 import { type Shot, shotsOf } from './shots.ts';
@@ -11,6 +12,14 @@ export interface Spot {
   readonly key: string;
   readonly snapshot: AnyMachineSnapshot;
   readonly clamp: Readonly<Record<string, unknown>>;
+  readonly life: Life;
+}
+
+/** What a walk goes over. */
+interface Ground {
+  readonly bench: Bench;
+  readonly samples: AnySamples;
+  readonly anatomy: Anatomy;
 }
 
 export interface Edge {
@@ -37,10 +46,7 @@ export interface Beginning {
   readonly step: Step<never>;
 }
 
-export interface Exploration {
-  readonly bench: Bench;
-  readonly samples: AnySamples;
-  readonly anatomy: Anatomy;
+export interface Exploration extends Ground {
   readonly shots: readonly Shot[];
   /** The first step of each run. */
   readonly beginnings: readonly Beginning[];
@@ -53,7 +59,7 @@ export interface Exploration {
 
 const defaultLimit = 200_000;
 
-export function spotOf(anatomy: Anatomy, samples: AnySamples, snapshot: AnyMachineSnapshot): Spot {
+export function spotOf({ anatomy, samples, bench }: Ground, snapshot: AnyMachineSnapshot): Spot {
   const invoked = new Set(anatomy.invokes.map(({ id }) => id));
   const history = Object.fromEntries(
     Object.entries(snapshot.historyValue).map(([id, nodes]) => [
@@ -61,32 +67,47 @@ export function spotOf(anatomy: Anatomy, samples: AnySamples, snapshot: AnyMachi
       (nodes ?? []).map((node) => node.path.at(-1)).join(' + '),
     ]),
   );
-  const spawned = Object.keys(snapshot.children).filter((id) => !invoked.has(id));
+  const life = bench.lifeOf(snapshot);
+  const spawned = [...life.children].filter((id) => !invoked.has(id));
+  const ended = Object.keys(snapshot.children).filter((id) => invoked.has(id) && !life.children.has(id));
   const clamp = {
     ...samples.clamp(snapshot.context as never),
     ...history,
-    ...(spawned.length === 0 ? {} : { children: spawned.sort() }),
+    ...(spawned.length === 0 ? {} : { children: spawned }),
+    ...(snapshot.status !== 'active' || ended.length === 0 ? {} : { ended }),
   };
-  return { key: JSON.stringify([snapshot.status, snapshot.value, clamp]), snapshot, clamp };
+  const key = JSON.stringify([snapshot.status, snapshot.value, clamp, [...life.timers].sort()]);
+  return { key, snapshot, clamp, life };
 }
 
+interface Taken {
+  readonly move: Move;
+  readonly step: Step<never>;
+}
+
+/** Is shown every step of a walk as soon as it is calculated, and may end the walk by throwing. */
+export type Witness = (step: Step<never>) => void;
+
 /** The machine as @xstate/graph walks over it: its own transition function, each step calculated once and kept. */
-function walkable(bench: Bench) {
-  const moves = new WeakMap<AnyMachineSnapshot, Map<AnyEventObject, Move>>();
-  const moveOf = (before: AnyMachineSnapshot, event: AnyEventObject): Move => {
-    const known = moves.get(before) ?? new Map<AnyEventObject, Move>();
-    moves.set(before, known);
-    const move = known.get(event) ?? bench.step(before, event);
-    known.set(event, move);
-    return move;
+function walkable({ bench, anatomy }: Ground, input: string, witness: Witness) {
+  const known = new WeakMap<AnyMachineSnapshot, Map<AnyEventObject, Taken>>();
+  const take = (before: AnyMachineSnapshot, event: AnyEventObject): Taken => {
+    const from = known.get(before) ?? new Map<AnyEventObject, Taken>();
+    known.set(before, from);
+    return keep(from, event, () => {
+      const move = bench.step(before, event);
+      const step = stepOf<never>(anatomy, input, move);
+      witness(step);
+      return { move, step };
+    });
   };
   const logic = {
-    transition: (before: AnyMachineSnapshot, event: AnyEventObject) => moveOf(before, event).after,
+    transition: (before: AnyMachineSnapshot, event: AnyEventObject) => take(before, event).move.after,
     getInitialSnapshot: () => {
       throw new Error('every walk begins from a given snapshot');
     },
   } as unknown as ActorLogic<AnyMachineSnapshot, AnyEventObject>;
-  return { logic, moveOf };
+  return { logic, take };
 }
 
 type Walk = TraversalOptions<AnyMachineSnapshot, AnyEventObject, unknown>;
@@ -101,16 +122,17 @@ function walk(logic: ActorLogic<AnyMachineSnapshot, AnyEventObject>, options: Wa
   }
 }
 
-const keep = <Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value => {
+function keep<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
   const value = known.get(key) ?? make();
   known.set(key, value);
   return value;
-};
+}
 
 /** Walks over the whole machine: every sample in every state, from every input. */
-export function explore(machine: AnyStateMachine, samples: AnySamples): Exploration {
+export function explore(machine: AnyStateMachine, samples: AnySamples, witness: Witness = () => {}): Exploration {
   const bench = benchOf(machine, samples.peers ?? []);
   const anatomy = anatomyOf(bench.machine);
+  const ground: Ground = { bench, samples, anatomy };
   const shots = shotsOf(anatomy, samples);
   const byEvent = new Map(shots.map((shot) => [shot.event, shot]));
   const shotOf = (event: AnyEventObject): Shot => {
@@ -119,8 +141,7 @@ export function explore(machine: AnyStateMachine, samples: AnySamples): Explorat
     return shot;
   };
   const known = new Map<AnyMachineSnapshot, Spot>();
-  const spot = (snapshot: AnyMachineSnapshot) => keep(known, snapshot, () => spotOf(anatomy, samples, snapshot));
-  const { logic, moveOf } = walkable(bench);
+  const spot = (snapshot: AnyMachineSnapshot) => keep(known, snapshot, () => spotOf(ground, snapshot));
   const spots = new Map<string, Spot>();
   const edges: Edge[] = [];
   const beginnings: Beginning[] = [];
@@ -128,7 +149,10 @@ export function explore(machine: AnyStateMachine, samples: AnySamples): Explorat
   let limitHit = false;
   for (const [input, value] of Object.entries(samples.inputs)) {
     const move = bench.begin(value);
-    beginnings.push({ input, spot: spot(move.after), move, step: stepOf<never>(anatomy, input, move) });
+    const first = stepOf<never>(anatomy, input, move);
+    witness(first);
+    beginnings.push({ input, spot: spot(move.after), move, step: first });
+    const { logic, take } = walkable(ground, input, witness);
     const walked = walk(logic, {
       fromState: move.after,
       events: shots.map(({ event }) => event),
@@ -140,11 +164,10 @@ export function explore(machine: AnyStateMachine, samples: AnySamples): Explorat
     limitHit ||= walked === undefined;
     keep(spots, spot(move.after).key, () => spot(move.after));
     for (const { state, event } of walked?.steps ?? []) {
-      const taken = moveOf(state, event);
-      const to = spot(taken.after);
+      const taken = take(state, event);
+      const to = spot(taken.move.after);
       keep(spots, to.key, () => to);
-      const step = stepOf<never>(anatomy, input, taken);
-      edges.push({ input, from: spot(state), to, shot: shotOf(event), move: taken, step });
+      edges.push({ input, from: spot(state), to, shot: shotOf(event), ...taken });
     }
     for (const { state, steps } of walked?.paths ?? []) {
       const { key } = spot(state);
@@ -155,7 +178,7 @@ export function explore(machine: AnyStateMachine, samples: AnySamples): Explorat
       });
     }
   }
-  return { bench, samples, anatomy, shots, beginnings, spots: [...spots.values()], edges, routes, limitHit };
+  return { ...ground, shots, beginnings, spots: [...spots.values()], edges, routes, limitHit };
 }
 
 export const routeKey = (input: string, { key }: Spot): string => `${input} ${key}`;

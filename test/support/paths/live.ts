@@ -9,7 +9,8 @@ import {
 import type { Move } from './bench.ts';
 import { PathClock } from './clock.ts';
 import { type Effect, effectOf, spawnedSilently } from './effects.ts';
-import { type Edge, type Exploration, isReal, type Route, routeKey, spotOf } from './explore.ts';
+import { type Exploration, isReal, type Route, routeKey, spotOf } from './explore.ts';
+import { canCome } from './life.ts';
 import { emptyStage, type PuppetCommand, puppetLogic } from './puppet.ts';
 import type { Shot } from './shots.ts';
 
@@ -92,7 +93,7 @@ export function startLive({ bench, samples }: Exploration, input: unknown): Live
 /** Routes that together take every edge on which something happens; none is the beginning of another. */
 export function routesOver({ edges, routes }: Exploration): Route[] {
   const all = edges
-    .filter((edge) => isReal(edge) && canHappen(edge))
+    .filter((edge) => isReal(edge) && canCome(edge.from.life, edge.shot.event))
     .map((edge): Route => {
       const way = routes.get(routeKey(edge.input, edge.from));
       if (way === undefined) throw new Error('a spot without a route to it');
@@ -109,10 +110,6 @@ export function routesOver({ edges, routes }: Exploration): Route[] {
     });
 }
 
-/** A child that does not run cannot end, and a timer that is not armed cannot elapse: those edges stay on paper. */
-const canHappen = ({ shot, step }: Edge): boolean =>
-  shot.by === 'timer' ? !step.ignored : shot.child === undefined || step.before.running(shot.child);
-
 const isAfter = (timer: string): boolean => timer.startsWith('xstate.after.');
 
 const json = (value: unknown): string =>
@@ -120,29 +117,22 @@ const json = (value: unknown): string =>
 
 /** What a live actor does otherwise than calculated along this route; none when it does the same. */
 export function differences(exploration: Exploration, { input, shots, ends }: Route): string[] {
-  const { bench, samples, anatomy } = exploration;
+  const { bench, samples } = exploration;
   const given = samples.inputs[input];
   const live = startLive(exploration, given);
   const faults: string[] = [];
-  const timers = new Set<string>();
   let move: Move = bench.begin(given);
   const compare = (at: string) => {
-    const { after, effects } = move;
+    const { after, effects, life } = move;
     const now = live.actor.getSnapshot() as AnyMachineSnapshot;
-    const active = after.status === 'active';
-    for (const effect of effects) {
-      if (effect.kind === 'arm') timers.add(effect.timer);
-      if (effect.kind === 'disarm') timers.delete(effect.timer);
-    }
-    if (!active) timers.clear();
     const reports = effects.flatMap((effect) => (effect.kind === 'report' ? [effect.event] : []));
     const pairs: [what: string, calculated: unknown, live: unknown][] = [
       ['state', [after.status, after.value], [now.status, now.value]],
       ['context', after.context, now.context],
       ['effects', effects, live.effects()],
       ['reports', reports, live.heard().filter(({ type }) => !type.startsWith('xstate.'))],
-      ['children', active ? Object.keys(after.children).sort() : [], [...bench.stage.running.keys()].sort()],
-      ['timers', [...timers].filter(isAfter).sort(), live.clock.armed().filter(isAfter)],
+      ['children', [...life.children], [...bench.stage.running.keys()].sort()],
+      ['timers', [...life.timers].filter(isAfter).sort(), live.clock.armed().filter(isAfter)],
     ];
     for (const [what, calculated, seen] of pairs) {
       if (json(calculated) === json(seen)) continue;
@@ -152,7 +142,6 @@ export function differences(exploration: Exploration, { input, shots, ends }: Ro
   compare('the beginning');
   for (const [n, shot] of shots.entries()) {
     if (faults.length > 0) break;
-    if (shot.by === 'timer') timers.delete(shot.event.type);
     move = bench.step(move.after, shot.event);
     live.fire(shot);
     compare(
@@ -164,7 +153,7 @@ export function differences(exploration: Exploration, { input, shots, ends }: Ro
   }
   const left = live.dismiss();
   if (left.running.length + left.armed.length > 0) faults.push(`left behind when stopped: ${json(left)}`);
-  if (faults.length === 0 && spotOf(anatomy, samples, move.after).key !== ends) {
+  if (faults.length === 0 && spotOf(exploration, move.after).key !== ends) {
     faults.push(`the clamp hides what a guard reads: [${input}] ${shots.map(({ label }) => label).join(' · ')}`);
   }
   return faults;

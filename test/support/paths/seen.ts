@@ -2,6 +2,7 @@ import type { AnyEventObject, AnyMachineSnapshot, StateValue } from 'xstate';
 import { type Anatomy, isInert, pathOf } from './anatomy.ts';
 import type { Move } from './bench.ts';
 import type { Effect } from './effects.ts';
+import type { Life } from './life.ts';
 
 /** A machine before or after a step, as promises look at it. */
 export interface Seen<Context> {
@@ -13,7 +14,7 @@ export interface Seen<Context> {
   /** Whether the state with this path is active: `Held.Ready`. A path that the machine does not have throws. */
   is(path: string): boolean;
   tagged(tag: string): boolean;
-  /** Whether this invoke or spawned child is there. */
+  /** Whether this invoke or spawned child is there and has not ended. */
   running(id: string): boolean;
   /** What this history state remembers: the names of the states it would go back to; undefined before the first exit. */
   remembered(path: string): string | undefined;
@@ -47,21 +48,21 @@ export interface Step<Context> {
   armed(delay: string): boolean;
 }
 
-export function seen<Context>(anatomy: Anatomy, snapshot: AnyMachineSnapshot | undefined): Seen<Context> {
+export function seen<Context>(anatomy: Anatomy, snapshot: AnyMachineSnapshot | undefined, life: Life): Seen<Context> {
   let active: ReadonlySet<string> | undefined;
-  const alive = snapshot?.status === 'active';
   return {
     begun: snapshot !== undefined,
     status: snapshot?.status ?? 'active',
     value: snapshot?.value,
     context: (snapshot?.context ?? {}) as Context,
     is: (path) => {
-      if (!anatomy.states.includes(path)) throw new Error(`the machine has no state "${path}"`);
       active ??= new Set(snapshot === undefined ? [] : snapshot._nodes.map(pathOf));
-      return active.has(path);
+      if (active.has(path)) return true;
+      if (!anatomy.isState(path)) throw new Error(`the machine has no state "${path}"`);
+      return false;
     },
     tagged: (tag) => snapshot?.hasTag(tag) ?? false,
-    running: (id) => alive && snapshot.children[id] !== undefined,
+    running: (id) => life.children.has(id),
     remembered: (path) => {
       const history = anatomy.nodes.find((node) => node.type === 'history' && pathOf(node) === path);
       if (history === undefined) throw new Error(`the machine has no history state "${path}"`);
@@ -72,7 +73,7 @@ export function seen<Context>(anatomy: Anatomy, snapshot: AnyMachineSnapshot | u
 
 export function stepOf<Context>(anatomy: Anatomy, input: string, move: Move): Step<Context> {
   const { effects } = move;
-  const before = seen<Context>(anatomy, move.before);
+  const before = seen<Context>(anatomy, move.before, move.lifeBefore);
   const { fact, from, elapsed } = factOf(move.event);
   return {
     input,
@@ -81,7 +82,7 @@ export function stepOf<Context>(anatomy: Anatomy, input: string, move: Move): St
     fact,
     from,
     elapsed,
-    after: seen<Context>(anatomy, move.after),
+    after: seen<Context>(anatomy, move.after, move.life),
     effects,
     ignored: move.before !== undefined && move.taken.every(isInert),
     heard: (...types) => types.includes(fact.type) && (from === undefined || before.running(from)),
