@@ -4,7 +4,8 @@
  *   L1  ready is reported only after the row that says ready was stored
  *   L2  a stop while the claim is under way waits for its outcome and gives back what it got
  *   L3  any doubt (failed renewal, foreign change) is reported first and asked about afterwards
- *   L5  what is released is provably ours: holder and incarnation, at the revision last seen
+ *   L5  what is released is provably ours: holder and incarnation, at the broker's revision; where what we know may not
+ *       be what the broker has (a doubt, a claim without outcome, a renewal on its way), the row is read first
  *   L6  a refused write is a denial that names subject and operation, never another holder
  *   L7  taken: the row is not touched again
  *
@@ -12,7 +13,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import type { Claimant } from '../domain/lease.ts';
-import { answerOf, asked, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
 
 type Denial = { subject: string; operation: string };
 /** Whose row stands in the way, and how long it can still last. */
@@ -104,6 +105,8 @@ const lease = setup({
 });
 
 const fact = <E>({ event }: { event: E }): E => event;
+const keeping = <const Target extends string>(target: Target) =>
+  ({ target, actions: { type: 'keepRevision', params: fact } }) as const;
 const passedAs = (as: Passed['type']) =>
   ({ type: 'reportAs', params: ({ event }: { event: Denial | Rival }) => ({ as, of: event }) }) as const;
 const doubt = (why: string) =>
@@ -115,6 +118,7 @@ export const leaseMachine = lease.createMachine({
   id: 'lease',
   context: ({ input }) => ({ ...input, revision: 0 }),
   initial: 'Claiming',
+  on: { ...deafToLateFailures },
   states: {
     Claiming: {
       invoke: { id: 'claimLease', src: 'claimLease', input: ({ context }) => context, ...ends },
@@ -122,24 +126,24 @@ export const leaseMachine = lease.createMachine({
       states: {
         Wanted: {
           on: {
-            'row.stored': { target: '#lease.Held', actions: { type: 'keepRevision', params: fact } },
+            'row.stored': keeping('#lease.Held'),
             'row.held': [
               { guard: 'wasHeld', target: '#lease.Taken', actions: passedAs('lease.taken') },
               { guard: 'isStandby', target: '#lease.Waiting', actions: passedAs('lease.waiting') },
               { target: '#lease.Refused', actions: passedAs('lease.refused') },
             ],
             'write.unanswered': '#lease.Doubtful',
-            'effect.failed': '#lease.Doubtful',
+            'effect.failed': '#lease.Doubtful.Resting',
             'stop.requested': 'Unwanted',
           },
         },
         Unwanted: {
-          after: { claimGrace: '#lease.Releasing' },
+          after: { claimGrace: '#lease.Releasing.Looking' },
           on: {
-            'row.stored': { target: '#lease.Releasing', actions: { type: 'keepRevision', params: fact } },
+            'row.stored': keeping('#lease.Releasing'),
             'row.held': '#lease.Released',
-            'write.unanswered': '#lease.Releasing',
-            'effect.failed': '#lease.Releasing',
+            'write.unanswered': '#lease.Releasing.Looking',
+            'effect.failed': '#lease.Releasing.Looking',
           },
         },
       },
@@ -153,13 +157,22 @@ export const leaseMachine = lease.createMachine({
           entry: { type: 'report', params: { type: 'lease.held' } },
           initial: 'Resting',
           states: {
-            Resting: { after: { renewEvery: 'Renewing' } },
+            Resting: { after: { renewEvery: 'Renewing' }, on: { 'service.ready': '#lease.Held.Ready' } },
+            /** A renewal on its way is waited for: a second write beside it would meet its revision as a conflict. */
             Renewing: {
               invoke: { id: 'renewLease', src: 'renewLease', input: asNotReady, ...ends },
-              on: { 'row.stored': { target: 'Resting', actions: { type: 'keepRevision', params: fact } } },
+              initial: 'ServiceStarting',
+              states: {
+                ServiceStarting: {
+                  on: {
+                    'row.stored': keeping('#lease.Held.NotReady.Resting'),
+                    'service.ready': 'ServiceReady',
+                  },
+                },
+                ServiceReady: { on: { 'row.stored': keeping('#lease.Held.Ready') } },
+              },
             },
           },
-          on: { 'service.ready': 'Ready' },
         },
         Ready: {
           initial: 'Declaring',
@@ -189,7 +202,7 @@ export const leaseMachine = lease.createMachine({
                 Resting: { after: { renewEvery: 'Renewing' } },
                 Renewing: {
                   invoke: { id: 'renewLease', src: 'renewLease', input: asReady, ...ends },
-                  on: { 'row.stored': { target: 'Resting', actions: { type: 'keepRevision', params: fact } } },
+                  on: { 'row.stored': keeping('Resting') },
                 },
               },
               on: {
@@ -208,7 +221,13 @@ export const leaseMachine = lease.createMachine({
         'write.conflicted': doubt('a renewal met another revision'),
         'write.unanswered': doubt('a renewal was not answered'),
         'write.denied': { target: 'Denied', actions: passedAs('lease.denied') },
-        'effect.failed': doubt('a renewal failed'),
+        'effect.failed': {
+          target: 'Doubtful.Resting',
+          actions: {
+            type: 'report',
+            params: ({ event }) => ({ type: 'lease.doubted', why: `${event.effect} failed: ${event.message}` }),
+          },
+        },
         'doubt.raised': {
           target: 'Doubtful',
           actions: { type: 'report', params: ({ event }) => ({ type: 'lease.doubted', why: event.why }) },
@@ -224,7 +243,7 @@ export const leaseMachine = lease.createMachine({
         Asking: {
           invoke: { id: 'inquireLease', src: 'inquireLease', input: ({ context }) => context, ...ends },
           on: {
-            'row.ours': { target: '#lease.Held', actions: { type: 'keepRevision', params: fact } },
+            'row.ours': keeping('#lease.Held'),
             'row.absent': '#lease.Claiming',
             'inquiry.unanswered': 'Resting',
             'effect.failed': 'Resting',
@@ -238,7 +257,7 @@ export const leaseMachine = lease.createMachine({
           { guard: 'isStandby', target: 'Waiting', actions: passedAs('lease.waiting') },
           { target: 'Refused', actions: passedAs('lease.refused') },
         ],
-        'stop.requested': 'Releasing',
+        'stop.requested': 'Releasing.Looking',
       },
     },
 
@@ -249,12 +268,24 @@ export const leaseMachine = lease.createMachine({
     },
 
     Releasing: {
-      invoke: { id: 'releaseLease', src: 'releaseLease', input: ({ context }) => context, ...ends },
+      initial: 'Giving',
+      states: {
+        Giving: {
+          invoke: { id: 'releaseLease', src: 'releaseLease', input: ({ context }) => context, ...ends },
+          on: { 'write.conflicted': 'Looking' },
+        },
+        Looking: {
+          invoke: { id: 'inquireLease', src: 'inquireLease', input: ({ context }) => context, ...ends },
+          on: { 'row.ours': keeping('Giving') },
+        },
+      },
       after: { releaseGrace: 'Released' },
       on: {
         'row.released': 'Released',
-        'write.conflicted': 'Released',
+        'row.absent': 'Released',
+        'row.held': 'Released',
         'write.unanswered': 'Released',
+        'inquiry.unanswered': 'Released',
         'effect.failed': 'Released',
       },
     },

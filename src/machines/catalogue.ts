@@ -1,0 +1,20 @@
+import type { AnyStateMachine } from 'xstate';
+import { leaseMachine } from './lease.machine.ts';
+
+/**
+ * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
+ * A machine that is not here is not proved: a test compares this list with the `*.machine.ts` files.
+ */
+
+export interface CatalogueEntry {
+  /** The machine's id, and the name of its samples, its test and its diagrams. */
+  readonly name: string;
+  readonly machine: AnyStateMachine;
+  /**
+   * Whether an actor of it may be started from a stored snapshot. Timers are not armed again on a restore, so a machine
+   * with `after` never is: it starts anew and reads the facts from the broker.
+   */
+  readonly restorable: boolean;
+}
+
+export const catalogue: readonly CatalogueEntry[] = [{ name: 'lease', machine: leaseMachine, restorable: false }];

@@ -1,0 +1,160 @@
+import {
+  type ActorLogic,
+  type AnyActorRef,
+  type AnyEventObject,
+  type AnyMachineSnapshot,
+  createActor,
+  type Snapshot,
+} from 'xstate';
+import type { Move } from './bench.ts';
+import { PathClock } from './clock.ts';
+import { type Effect, effectOf, spawnedSilently } from './effects.ts';
+import { type Exploration, isReal, type Route, routeKey, spotOf } from './explore.ts';
+import { canCome } from './life.ts';
+import { emptyStage, type PuppetCommand, puppetLogic } from './puppet.ts';
+import type { Shot } from './shots.ts';
+
+/**
+ * Kind 4: routes taken by a live actor. It has a parent that keeps what is reported, puppets that answer when they are
+ * told to, and a simulated clock. After every shot the live actor is compared with what was calculated: state, context,
+ * effects in their order, what the parent heard, which children run and which timers are armed.
+ */
+
+/** A parent, and no more: it keeps what it hears. */
+function parentLogic(heard: AnyEventObject[]): ActorLogic<Snapshot<unknown>, AnyEventObject> {
+  const snapshot = { status: 'active', output: undefined, error: undefined } as Snapshot<unknown>;
+  return {
+    getInitialSnapshot: () => snapshot,
+    getPersistedSnapshot: () => snapshot,
+    transition: (same, event, scope) => {
+      if (event.type === 'parent.dismiss') scope.stopChild(event.child);
+      else heard.push(event);
+      return same;
+    },
+  };
+}
+
+interface LiveRun {
+  readonly actor: AnyActorRef;
+  readonly clock: PathClock;
+  /** What was asked for since the last look. */
+  effects(): readonly Effect[];
+  /** What the parent heard since the last look. */
+  heard(): readonly AnyEventObject[];
+  fire(shot: Shot): void;
+  /** The parent stops it; what is then still running or armed was left behind. */
+  dismiss(): { readonly running: readonly string[]; readonly armed: readonly string[] };
+}
+
+export function startLive({ bench, samples }: Exploration, input: unknown): LiveRun {
+  bench.stage = emptyStage();
+  const { stage } = bench;
+  const clock = new PathClock();
+  const heard: AnyEventObject[] = [];
+  const asked: { type: string; params: unknown }[] = [];
+  const parent: AnyActorRef = createActor(parentLogic(heard), { clock });
+  clock.serve(parent.system);
+  let children: AnyMachineSnapshot['children'] = {};
+  const actor: AnyActorRef = createActor(bench.machine, { parent, input, id: bench.machine.id });
+  parent.system.inspect((event) => {
+    if (event.type === '@xstate.action' && event.actorRef === actor) asked.push(event.action);
+  });
+  parent.start();
+  const deaf = puppetLogic(emptyStage);
+  for (const systemId of samples.peers ?? []) createActor(deaf, { parent, systemId }).start();
+  (actor as AnyActorRef & { start(): void }).start();
+  return {
+    actor,
+    clock,
+    effects: () => {
+      const { children: now } = actor.getSnapshot() as AnyMachineSnapshot;
+      const effects = asked.splice(0).flatMap((action) => effectOf(action, parent) ?? []);
+      const all = [...effects, ...spawnedSilently(children, now, effects)];
+      children = now;
+      return all;
+    },
+    heard: () => heard.splice(0),
+    fire: ({ by, event, child }) => {
+      if (by === 'timer') return clock.elapse(event.type);
+      if (child === undefined) return actor.send(event);
+      const puppet = stage.running.get(child);
+      if (puppet === undefined) throw new Error(`${child} does not run, so it cannot end`);
+      const command: PuppetCommand =
+        by === 'answer' ? { type: 'puppet.answer', output: event.output } : { type: 'puppet.fail', error: event.error };
+      puppet.send(command);
+    },
+    dismiss: () => {
+      parent.send({ type: 'parent.dismiss', child: actor });
+      return { running: [...stage.running.keys()], armed: clock.armed() };
+    },
+  };
+}
+
+/** Routes that together take every edge on which something happens; none is the beginning of another. */
+export function routesOver({ edges, routes }: Exploration): Route[] {
+  const all = edges
+    .filter((edge) => isReal(edge) && canCome(edge.from.life, edge.shot.event))
+    .map((edge): Route => {
+      const way = routes.get(routeKey(edge.input, edge.from));
+      if (way === undefined) throw new Error('a spot without a route to it');
+      return { input: edge.input, shots: [...way.shots, edge.shot], ends: edge.to.key };
+    });
+  const known = new Set<string>();
+  return all
+    .sort((a, b) => b.shots.length - a.shots.length)
+    .filter(({ input, shots }) => {
+      const prefixes = shots.map((_, n) => [input, ...shots.slice(0, n + 1).map(({ label }) => label)].join('\n'));
+      if (known.has(prefixes.at(-1) ?? input)) return false;
+      for (const prefix of prefixes) known.add(prefix);
+      return true;
+    });
+}
+
+const isAfter = (timer: string): boolean => timer.startsWith('xstate.after.');
+
+const json = (value: unknown): string =>
+  JSON.stringify(value, (_key, field: unknown) => (field instanceof Error ? `Error: ${field.message}` : field)) ?? '';
+
+/** What a live actor does otherwise than calculated along this route; none when it does the same. */
+export function differences(exploration: Exploration, { input, shots, ends }: Route): string[] {
+  const { bench, samples } = exploration;
+  const given = samples.inputs[input];
+  const live = startLive(exploration, given);
+  const faults: string[] = [];
+  let move: Move = bench.begin(given);
+  const compare = (at: string) => {
+    const { after, effects, life } = move;
+    const now = live.actor.getSnapshot() as AnyMachineSnapshot;
+    const reports = effects.flatMap((effect) => (effect.kind === 'report' ? [effect.event] : []));
+    const pairs: [what: string, calculated: unknown, live: unknown][] = [
+      ['state', [after.status, after.value], [now.status, now.value]],
+      ['context', after.context, now.context],
+      ['effects', effects, live.effects()],
+      ['reports', reports, live.heard().filter(({ type }) => !type.startsWith('xstate.'))],
+      ['children', [...life.children], [...bench.stage.running.keys()].sort()],
+      ['timers', [...life.timers].filter(isAfter).sort(), live.clock.armed().filter(isAfter)],
+    ];
+    for (const [what, calculated, seen] of pairs) {
+      if (json(calculated) === json(seen)) continue;
+      faults.push(`${what} after ${at}\n    calculated ${json(calculated)}\n    live       ${json(seen)}`);
+    }
+  };
+  compare('the beginning');
+  for (const [n, shot] of shots.entries()) {
+    if (faults.length > 0) break;
+    move = bench.step(move.after, shot.event);
+    live.fire(shot);
+    compare(
+      `[${input}] ${shots
+        .slice(0, n + 1)
+        .map(({ label }) => label)
+        .join(' · ')}`,
+    );
+  }
+  const left = live.dismiss();
+  if (left.running.length + left.armed.length > 0) faults.push(`left behind when stopped: ${json(left)}`);
+  if (faults.length === 0 && spotOf(exploration, move.after).key !== ends) {
+    faults.push(`the clamp hides what a guard reads: [${input}] ${shots.map(({ label }) => label).join(' · ')}`);
+  }
+  return faults;
+}
