@@ -1,0 +1,80 @@
+/** The lease row. Its own writes are what the fence is made of, so they pass no gate but the connection's. */
+
+import { readJson, shaped } from '../../domain/message.ts';
+import { leaseRowSchema } from '../../domain/rows.ts';
+import { bucketStream, buckets, keySubject, LEASE_KEY } from '../../domain/subjects.ts';
+import type { LeaseRows } from '../ports.ts';
+import { watchBucket } from './bucket-watch.ts';
+import { type GatedBroker, notStored } from './gated-broker.ts';
+import { isMarker } from './stored-rows.ts';
+import { StreamStore } from './stream-store.ts';
+
+const encoder = new TextEncoder();
+
+/** `broker`: one whose gate asks for nothing but a connection. */
+export function natsLeaseRows({ broker, space }: { broker: GatedBroker; space: string }): LeaseRows {
+  const bucket = buckets(space).delivery;
+  const subject = keySubject(bucket, LEASE_KEY);
+  const store = new StreamStore(broker, bucketStream(bucket));
+  /** Where there is no row but a marker of one, a create has to expect the marker. */
+  const markerRevision = async (): Promise<number> => {
+    const last = await store.last(subject);
+    return last.kind === 'found' && isMarker(last.message.header) ? last.message.seq : 0;
+  };
+  return {
+    async read() {
+      const last = await store.last(subject);
+      if (last.kind === 'absent' || last.kind === 'denied' || last.kind === 'silent') return last;
+      if (last.kind === 'refused') return { kind: 'silent', why: last.code };
+      const { seq, storedAt, data, header } = last.message;
+      if (isMarker(header)) return { kind: 'absent' };
+      const ageMs = Math.max(0, Date.now() - storedAt);
+      const row = shaped(leaseRowSchema, readJson(data));
+      return row === undefined
+        ? { kind: 'unreadable', revision: seq, ageMs }
+        : { kind: 'row', row, revision: seq, ageMs };
+    },
+
+    async write({ row, revision }) {
+      const expect = revision === 0 ? await markerRevision() : revision;
+      const outcomes = await broker.each([
+        { subject, data: encoder.encode(JSON.stringify(row)), expectLastSubjectSeq: expect },
+      ]);
+      if (!Array.isArray(outcomes)) return outcomes;
+      const [outcome] = outcomes;
+      if (outcome === undefined) return { kind: 'silent', why: 'no outcome' };
+      if (outcome.kind === 'stored' || outcome.kind === 'duplicate') return { kind: 'stored', revision: outcome.seq };
+      if (outcome.kind === 'conflict') return outcome;
+      const why = notStored(outcome);
+      return why.kind === 'refused' ? { kind: 'silent', why: why.code } : why;
+    },
+
+    async remove({ revision }) {
+      const outcomes = await broker.each([
+        { subject, data: new Uint8Array(), headers: { 'KV-Operation': 'DEL' }, expectLastSubjectSeq: revision },
+      ]);
+      if (!Array.isArray(outcomes)) return outcomes;
+      const [outcome] = outcomes;
+      if (outcome === undefined) return { kind: 'silent', why: 'no outcome' };
+      if (outcome.kind === 'stored' || outcome.kind === 'duplicate') return { kind: 'removed' };
+      if (outcome.kind === 'conflict') return outcome;
+      const why = notStored(outcome);
+      return why.kind === 'refused' ? { kind: 'silent', why: why.code } : why;
+    },
+
+    watch(listener) {
+      return watchBucket(
+        broker,
+        { bucket, filter: LEASE_KEY, from: 'new' },
+        {
+          row: ({ data, revision, header }) => {
+            if (isMarker(header)) listener.gone({ revision });
+            else listener.row({ row: shaped(leaseRowSchema, readJson(data)), revision });
+          },
+          complete: () => listener.bound(),
+          lost: (why) => listener.lost(why),
+        },
+      );
+    },
+  };
+}

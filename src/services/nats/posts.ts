@@ -1,0 +1,197 @@
+/** The posts on CHAT: the writer's durable, and what was posted on one channel. */
+import { jetstream } from '@nats-io/jetstream';
+import { z } from 'zod';
+import { chatOfChannel, FANOUT_CONSUMER, streams } from '../../domain/subjects.ts';
+import type { DeliveredPost, Posts, Silent, StoredPost } from '../ports.ts';
+import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
+import type { GatedBroker } from './gated-broker.ts';
+import { type StoredMessage, StreamStore } from './stream-store.ts';
+
+/** Bytes that the pull may have under way; the durable's own bound on unacknowledged posts is the other limit. */
+const PULL_BYTES = 16 * 1024 * 1024;
+/** Posts of one channel read at a time. */
+const PAGE = 256;
+/** Heartbeats missed in a row before the pull counts as dead. */
+const MISSED = 2;
+
+const consumerSchema = z.looseObject({ delivered: z.looseObject({ stream_seq: z.number() }) });
+/** What ends a pull for good: what it pulls from is not there. */
+const FATAL: readonly string[] = [
+  'consumer_deleted',
+  'consumer_not_found',
+  'stream_not_found',
+  'no_responders',
+  'exceeded_limits',
+];
+
+export function natsPosts({ broker, space }: { broker: GatedBroker; space: string }): Posts {
+  const stream = streams(space).chat;
+  const store = new StreamStore(broker, stream);
+  return {
+    async frontier() {
+      const info = await store.info();
+      return info.kind === 'reply' ? { kind: 'frontier', seq: info.value.state.last_seq } : silence(info);
+    },
+
+    async open({ floor }) {
+      const info = await broker.api(`CONSUMER.INFO.${stream}.${FANOUT_CONSUMER}`, {}, consumerSchema);
+      if (info.kind === 'reply') return { kind: 'opened', position: info.value.delivered.stream_seq, made: false };
+      if (info.kind !== 'refused' || info.code !== String(CONSUMER_NOT_FOUND)) return info;
+      const made = await broker.api(
+        `CONSUMER.CREATE.${stream}.${FANOUT_CONSUMER}`,
+        { stream_name: stream, config: remade(floor), action: 'create' },
+        consumerSchema,
+      );
+      return made.kind === 'reply' ? { kind: 'opened', position: floor, made: true } : made;
+    },
+
+    pull(listener) {
+      let stopped = false;
+      let close: () => Promise<unknown> = async () => {};
+      const lost = (why: string) => {
+        if (stopped) return;
+        stopped = true;
+        void close().catch(() => {});
+        listener.lost(why);
+      };
+      const run = async (): Promise<void> => {
+        const consumer = await jetstream(broker.connection, { timeout: broker.timeoutMs }).consumers.get(
+          stream,
+          FANOUT_CONSUMER,
+        );
+        if (stopped) return;
+        const messages = await consumer.consume({
+          max_bytes: PULL_BYTES,
+          callback: (message) => {
+            if (stopped) return;
+            listener.post(delivered(broker, message));
+          },
+        });
+        close = () => messages.close();
+        if (stopped) return void messages.close();
+        for await (const status of messages.status()) {
+          if (FATAL.includes(status.type)) return lost(status.type);
+          if (status.type === 'heartbeats_missed' && status.count >= MISSED) return lost('heartbeats missed');
+        }
+        lost('the pull ended');
+      };
+      run().catch((error: Error) => lost(error.message));
+      return {
+        stop: async () => {
+          stopped = true;
+          await close();
+        },
+      };
+    },
+
+    async range({ channel, after, upTo }, take) {
+      const filter = chatOfChannel(space, channel);
+      for (let at = after; at < upTo; ) {
+        const page = await store.page({ filter, after: at, limit: PAGE });
+        if (page.kind !== 'read') return page;
+        const posts = page.messages.map(asPost).filter((post) => post.seq <= upTo);
+        if (posts.length > 0 && !(await take(posts))) return { kind: 'silent', why: 'the reading was given up' };
+        const last = page.messages.at(-1)?.seq;
+        if (last === undefined || page.pending === 0) break;
+        at = last;
+      }
+      return firstComplete(store, filter);
+    },
+
+    async last({ channel, limit }) {
+      const filter = chatOfChannel(space, channel);
+      const start = await startOfLast(store, filter, limit);
+      if (typeof start !== 'number') return start;
+      const posts: StoredPost[] = [];
+      for (let after = start - 1; ; ) {
+        const page = await store.page({ filter, after, limit: Math.min(PAGE, limit) });
+        if (page.kind !== 'read') return page;
+        posts.push(...page.messages.map(asPost));
+        after = page.messages.at(-1)?.seq ?? after;
+        if (page.pending === 0 || page.messages.length === 0) break;
+      }
+      // What was posted while this was read is newer than asked for; the oldest make room for it.
+      return { kind: 'read', posts: posts.slice(-limit), complete: posts.length <= limit };
+    },
+
+    async fullSubjects() {
+      const read = await store.subjects(`cotal.${space}.chat.>`);
+      if (read.kind !== 'read') return silence(read);
+      const full = [...read.subjects].filter(([, count]) => read.perSubject > 0 && count >= read.perSubject);
+      return { kind: 'read', subjects: full.map(([subject]) => subject) };
+    },
+  };
+}
+
+/** The durable as `up` makes it, but for where it starts. */
+const remade = (floor: number) => ({
+  durable_name: FANOUT_CONSUMER,
+  ack_policy: 'explicit',
+  deliver_policy: 'by_start_sequence',
+  opt_start_seq: floor + 1,
+  ack_wait: 60_000_000_000,
+  max_deliver: -1,
+  max_ack_pending: 1000,
+});
+
+const silence = (outcome: { kind: string; why?: string }): Silent => ({
+  kind: 'silent',
+  why: outcome.why ?? outcome.kind,
+});
+const asPost = ({ seq, subject, data }: StoredMessage): StoredPost => ({ seq, subject, data });
+
+function delivered(
+  broker: GatedBroker,
+  message: { seq: number; subject: string; data: Uint8Array; ack(): void },
+): DeliveredPost {
+  const { seq, subject, data } = message;
+  return {
+    seq,
+    subject,
+    data,
+    settle: () => {
+      if (broker.shut() === undefined) message.ack();
+    },
+  };
+}
+
+/**
+ * The smallest sequence from which on nothing of the filter can be missing: above the first message of every subject
+ * that stands at its limit, since retention discards from there.
+ */
+async function firstComplete(store: StreamStore, filter: string): Promise<{ kind: 'read'; first: number } | Silent> {
+  const read = await store.subjects(filter);
+  if (read.kind !== 'read') return silence(read);
+  let first = 0;
+  for (const [subject, count] of read.subjects) {
+    if (read.perSubject <= 0 || count < read.perSubject) continue;
+    const page = await store.page({ filter: subject, after: 0, limit: 1 });
+    if (page.kind !== 'read') return page;
+    first = Math.max(first, page.messages[0]?.seq ?? 0);
+  }
+  return { kind: 'read', first };
+}
+
+/** Sequence from which on at most `limit` messages fit the filter: found by halving, from the counts that pages carry. */
+async function startOfLast(store: StreamStore, filter: string, limit: number): Promise<number | Silent> {
+  const from = async (seq: number) => {
+    const page = await store.page({ filter, after: seq - 1, limit: 1 });
+    if (page.kind !== 'read') return page;
+    return { count: page.messages.length + page.pending, first: page.messages[0]?.seq ?? seq };
+  };
+  const all = await from(1);
+  if ('kind' in all) return all;
+  if (all.count <= limit) return 1;
+  const info = await store.info();
+  if (info.kind !== 'reply') return silence(info);
+  let [tooMany, enough] = [all.first, info.value.state.last_seq + 1];
+  while (enough - tooMany > 1) {
+    const middle = Math.floor((tooMany + enough) / 2);
+    const there = await from(middle);
+    if ('kind' in there) return there;
+    if (there.count > limit) tooMany = Math.max(middle, there.first);
+    else enough = middle;
+    if (there.count === limit) return middle;
+  }
+  return enough;
+}
