@@ -49,7 +49,7 @@ function encode(body: readonly number[]): string {
   return bits > 0 ? text + ALPHABET[(held << (5 - bits)) & 31] : text;
 }
 
-/** The bytes before the checksum, or undefined when a character or the checksum is wrong. */
+/** The bytes before the checksum, or undefined when a character, the length or the checksum is wrong. */
 function decode(text: string): Uint8Array | undefined {
   const bytes: number[] = [];
   let bits = 0;
@@ -66,8 +66,7 @@ function decode(text: string): Uint8Array | undefined {
     held &= (1 << bits) - 1;
   }
   const body = bytes.slice(0, -2);
-  const [low = 0, high = 0] = bytes.slice(-2);
-  return bytes.length > 2 && crc16(body) === ((high << 8) | low) ? Uint8Array.from(body) : undefined;
+  return body.length > 0 && encode(body) === text ? Uint8Array.from(body) : undefined;
 }
 
 /** CRC-16/XMODEM. */
