@@ -25,6 +25,7 @@ export const RULES: readonly Rule[] = [
   },
   { from: 'src/services/bind', to: ['src/domain/', 'src/machines/', 'src/services/ports.ts'], packages: ['xstate'] },
   { from: 'src/services/tally.ts', to: [], packages: [] },
+  { from: 'src/services/fence.ts', to: ['src/domain/', 'src/services/ports.ts'], packages: [] },
   {
     from: 'src/services/delivery/',
     to: ['src/domain/', 'src/services/ports.ts', 'src/services/tally.ts'],
@@ -37,7 +38,13 @@ export const RULES: readonly Rule[] = [
   },
   {
     from: 'src/services/nats/',
-    to: ['src/domain/', 'src/services/ports.ts', 'src/services/credential.ts'],
+    to: [
+      'src/domain/',
+      'src/services/ports.ts',
+      'src/services/credential.ts',
+      'src/services/fence.ts',
+      'src/services/tally.ts',
+    ],
     packages: 'any',
   },
   {

@@ -6,6 +6,14 @@ export const numbers = {
   leaseRenewMs: 10_000,
   /** … and stops counting for us this long after the last renewal that succeeded was sent. */
   leaseFenceMs: 25_000,
+  /** A standby asks for the row this often. */
+  standbyProbeMs: 1_000,
+  /** The broker counts as gone after this long away, stalls of our own not counted … */
+  brokerGoneMs: 15_000,
+  /** … and after this long by the clock, whatever stalled: four windows unless set, never below one. */
+  brokerGoneBackstopMs: 60_000,
+  pingIntervalMs: 2_500,
+  maxPingOut: 2,
   /** Longest an effect on the broker may take before it counts as unanswered. */
   effectTimeoutMs: 5_000,
   /** Copies handed off to one member and not yet confirmed, at most. */
@@ -18,12 +26,16 @@ export const numbers = {
   giveUpRetries: 10,
   giveUpSpacingMs: 2_000,
   /** A lane without anything to do ends after this long. */
-  laneRestMs: 10_000,
+  laneRestMs: 5_000,
+  /** Lanes that live at once; further members wait for their turn. */
+  laneLimit: 2_000,
   /** How often the reader compares what is owed with what is handed off. */
   surveyMs: 60_000,
   /** A hand-off that the broker refuses is tried again, first after this long, doubling up to the limit, for ever. */
   backOffMs: 250,
   backOffLimitMs: 30_000,
+  /** A stop that takes longer than this is cut short. */
+  drainMs: 2_000,
 } as const;
 
 export type Numbers = { readonly [K in keyof typeof numbers]: number };

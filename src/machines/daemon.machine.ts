@@ -50,6 +50,8 @@ export type DaemonEvent =
   | { type: 'review.asked'; member: string }
   | { type: 'rows.changed'; members: string[] }
   | { type: 'membership.asked'; key: string; ask: Ask }
+  /** What routing goes by cannot be followed any more. */
+  | { type: 'stores.lost'; why: string }
   | { type: 'record.removed' }
   | { type: 'all.closed' };
 
@@ -111,6 +113,8 @@ const daemon = setup({
       (_, news: Extract<DaemonEvent, { type: 'review.asked' | 'rows.changed' | 'members.owed' }>) => news,
     ),
     toRegistry: sendTo('registry', (_, news: Extract<DaemonEvent, { type: 'membership.asked' }>) => news),
+    /** Bound by the services: from here on nothing of this serving period has an effect. */
+    closeStores: () => {},
     tellStopping: (_, _facts: { signal: string }) => {},
     tellFault: (_, _facts: { effect: string; message: string }) => {},
     tellWaiting: (_, _facts: { holder: string; expiresInMs: number }) => {},
@@ -188,6 +192,7 @@ export const daemonMachine = daemon.createMachine({
           on: { 'broker.silent': '.Resting' },
         },
         Serving: {
+          exit: 'closeStores',
           invoke: [
             { id: 'registry', src: 'registry' },
             { id: 'fanout', src: 'fanout' },
@@ -228,6 +233,7 @@ export const daemonMachine = daemon.createMachine({
             'rows.changed': { actions: { type: 'toReader', params: fact } },
             'review.asked': { actions: { type: 'toReader', params: fact } },
             'membership.asked': { actions: { type: 'toRegistry', params: fact } },
+            'stores.lost': 'Preparing',
           },
         },
         /** Nothing is served, consumed or answered here. */

@@ -17,9 +17,9 @@ import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.
 
 export type RecoverFact =
   /** `waiting`: entries to hand off (or, beyond the first page, perhaps more). `refused`: copies no longer allowed. */
-  | { type: 'place.recovered'; waiting: number; outstanding: number; settled: number; refused: number }
-  /** The verdict of an earlier run stands: no ACL row then, none now. */
-  | { type: 'verdict.stands' };
+  { type: 'place.recovered'; waiting: number; outstanding: number; settled: number; refused: number } | VerdictFact;
+/** The verdict of an earlier run stands: no ACL row then, none now. */
+export type VerdictFact = { type: 'verdict.stands' };
 /** `met`: how many of the waiting nudges this batch has met; 0 while the store holds more than was read. */
 export type AuthorizeFact =
   | { type: 'batch.authorized'; release: number; refuse: number; met: number }
@@ -93,7 +93,7 @@ const lane = setup({
   types: { context: {} as LaneContext, events: {} as LaneEvent, input: {} as LaneInput },
   actors: {
     recoverPlace: asked<RecoverFact | RowFact | Silence, Who>('recoverPlace'),
-    authorizeBatch: asked<AuthorizeFact | RowFact | Silence, Who & { waiting: number }>('authorizeBatch'),
+    authorizeBatch: asked<AuthorizeFact | VerdictFact | RowFact | Silence, Who & { waiting: number }>('authorizeBatch'),
     handOff: asked<StoreFact | Silence, Who>('handOff'),
     markHandedOff: asked<MarkFact | Silence, Who>('markHandedOff'),
     removeSettled: asked<RemoveFact | Silence, Who & { settled: number }>('removeSettled'),
@@ -253,6 +253,7 @@ export const laneMachine = lane.createMachine({
           { target: 'MarkingHandedOff', actions: { type: 'countBatch', params: fact } },
         ],
         'batch.empty': { target: 'Deciding', actions: { type: 'countBatch', params: fact } },
+        'verdict.stands': 'GivenUp',
         ...retired,
         ...unknown,
         ...silent,

@@ -39,7 +39,8 @@ export type WatchFact =
   | { type: 'watch.bound' }
   /** The row was written by somebody who is not us. */
   | { type: 'row.foreign'; revision: number }
-  | { type: 'row.gone'; revision: number };
+  | { type: 'row.gone'; revision: number }
+  | { type: 'watch.lost'; why: string };
 
 export type LeaseEvent =
   | ClaimFact
@@ -212,6 +213,7 @@ export const leaseMachine = lease.createMachine({
                   ...doubt('another writer was seen on the row'),
                 },
                 'row.gone': { guard: { type: 'isNews', params: fact }, ...doubt('the row is gone') },
+                'watch.lost': doubt('the watch of the row was lost'),
               },
             },
           },
@@ -243,7 +245,8 @@ export const leaseMachine = lease.createMachine({
         Asking: {
           invoke: { id: 'inquireLease', src: 'inquireLease', input: ({ context }) => context, ...ends },
           on: {
-            'row.ours': keeping('#lease.Held'),
+            /** Ours, but by a renewal that may be old: a fresh one is sent before anything else is. */
+            'row.ours': keeping('#lease.Held.NotReady.Renewing'),
             'row.absent': '#lease.Claiming',
             'inquiry.unanswered': 'Resting',
             'effect.failed': 'Resting',

@@ -7,7 +7,7 @@
  * An actor is let go only when it has met every request that was sent to it: it says how many it has met.
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
-import type { Ask } from '../domain/membership.ts';
+import type { Ask, JoinAnswer, LeaveAnswer } from '../domain/membership.ts';
 import { backOff } from '../domain/pacing.ts';
 import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
 import { type MembershipReport, membershipMachine } from './membership.machine.ts';
@@ -56,7 +56,7 @@ const registry = setup({
       enqueue.assign({ rows });
     }),
     /** Bound by the services: hands the answer to whoever holds the ticket. */
-    answer: (_, _answered: { ticket: string; answer: unknown }) => {},
+    answer: (_, _answered: { ticket: string; answer: JoinAnswer | LeaveAnswer }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
   },
   guards: {

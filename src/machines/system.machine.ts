@@ -74,7 +74,7 @@ const gone = {
 export const systemMachine = system.createMachine({
   id: 'system',
   context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
-  invoke: { id: 'daemon', src: 'daemon', input: ({ context }) => context.daemon },
+  invoke: { id: 'daemon', systemId: 'daemon', src: 'daemon', input: ({ context }) => context.daemon },
   initial: 'Starting',
   on: {
     'stop.requested': { actions: { type: 'stopDaemon', params: fact } },

@@ -75,6 +75,8 @@ export interface DeliveredPost extends StoredPost {
 export interface Posts {
   /** Highest sequence that CHAT has given out. */
   frontier(): Promise<{ kind: 'frontier'; seq: number } | Silent>;
+  /** Every post up to here was settled, as the durable itself knows it. */
+  floor(): Promise<{ kind: 'floor'; seq: number } | Silent>;
   /** Finds the writer's durable; one that is missing is made again, from `floor`, and that is said. */
   open(from: {
     floor: number;

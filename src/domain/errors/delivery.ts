@@ -37,4 +37,46 @@ export const deliveryErrors = defineErrors({
     template: 'the read ACL of {principal} does not cover {channel}',
     help: 'Nothing was read. Ask for a grant with "cotal agent grant".',
   },
+  'config.unknown': {
+    kind: 'refuse',
+    exit: 64,
+    template: '{variable} is not a setting of the delivery daemon',
+    help: 'Nothing was started. Take it out of the environment, or correct its name; docs/operations.md lists them.',
+  },
+  'config.value': {
+    kind: 'refuse',
+    exit: 64,
+    template: '{variable} is "{input}", not a whole number from 1 to {most}',
+    help: 'Nothing was started.',
+  },
+  'start.root': {
+    kind: 'refuse',
+    template: 'no .cotal in {directory} or above it, and no --root given',
+    help: 'No credential was read and nothing was dialled. Name the workspace with --root, or run "cotal up" first.',
+  },
+  'start.credential': {
+    kind: 'refuse',
+    template: 'the delivery credential cannot be used: {reason}',
+    help: 'Nothing was dialled. "cotal up" makes a new one.',
+  },
+  'start.server': {
+    kind: 'refuse',
+    template: '--server {input} is not the broker recorded for space {space}, {recorded}',
+    help: 'Nothing was dialled. Leave --server out, or name the recorded broker.',
+  },
+  'start.unreachable': {
+    kind: 'refuse',
+    template: 'the broker at {url} cannot be used: {reason}',
+    help: 'Nothing was claimed. Start the broker with "cotal up", or correct its address.',
+  },
+  'start.observer': {
+    kind: 'refuse',
+    template: 'the system observer cannot be admitted: {reason}',
+    help: 'Nothing was claimed on the broker. "cotal up" makes a new observer and evictor.',
+  },
+  'start.layout': {
+    kind: 'refuse',
+    template: 'the store of this space is not usable: {reason}',
+    help: 'Nothing was changed. Run "cotal up", which says what differs.',
+  },
 });

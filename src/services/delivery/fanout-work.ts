@@ -8,7 +8,17 @@ import { carriedSize, encodeEntry, entryIdentity } from '../../domain/entry.ts';
 import { readPost } from '../../domain/message.ts';
 import { memberKey } from '../../domain/names.ts';
 import type { RoutingIndex, Target } from '../../domain/routing.ts';
-import type { DeliveredPost, Entries, EntryToStore, Journal, Posts, Rows, Stoppable, StoredPost } from '../ports.ts';
+import type {
+  Clock,
+  DeliveredPost,
+  Entries,
+  EntryToStore,
+  Journal,
+  Posts,
+  Rows,
+  Stoppable,
+  StoredPost,
+} from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import type { OwedCounts } from './owed.ts';
 import type { Shortfalls } from './shortfalls.ts';
@@ -22,6 +32,7 @@ export interface FanoutPorts {
   readonly owed: OwedCounts;
   readonly shortfalls: Shortfalls;
   readonly journal: Journal;
+  readonly clock: Clock;
   readonly tally: Tally;
   readonly batchSize: number;
   readonly quota: number;
@@ -29,9 +40,17 @@ export interface FanoutPorts {
   maxPayload(): number;
 }
 
+const FLOOR_EVERY_MS = 5_000;
+
 interface Round {
   readonly posts: readonly DeliveredPost[];
   readonly entries: EntryToStore[];
+}
+
+/** Posts that were delivered and not settled, and how far delivery has come. */
+export interface Unsettled {
+  readonly posts: readonly DeliveredPost[];
+  readonly position: number;
 }
 
 type Routed = { posts: number; copies: number; poison: number; oversize: number };
@@ -43,9 +62,17 @@ export class FanoutWork {
   /** Highest sequence that was delivered to this durable, by this daemon or one before it. */
   #position = 0;
   readonly #passed: { seq: number; pass: () => void }[] = [];
+  #floorWrittenAt = 0;
 
-  constructor(ports: FanoutPorts) {
+  constructor(ports: FanoutPorts, before: Unsettled = { posts: [], position: 0 }) {
     this.#ports = ports;
+    this.#buffer = [...before.posts];
+    this.#position = before.position;
+  }
+
+  /** What a next period goes on with. */
+  unsettled(): Unsettled {
+    return { posts: this.#buffer, position: this.#position };
   }
 
   /** Every post up to here was routed by the index as it is now, or will be again. */
@@ -191,7 +218,7 @@ export class FanoutWork {
   }
 
   /** Acknowledges the round's posts, and answers who got something. */
-  settle(): { posts: number; members: string[] } {
+  async settle(): Promise<{ type: 'posts.settled'; posts: number; members: string[] }> {
     const { posts, entries } = this.#round;
     for (const post of posts) post.settle();
     this.#buffer = this.#buffer.slice(posts.length);
@@ -201,7 +228,20 @@ export class FanoutWork {
       if (this.isSettledTo(waiter.seq)) waiter.pass();
       else this.#passed.push(waiter);
     }
-    return { posts: posts.length, members: [...new Set(entries.map((entry) => memberKey(entry.member)))] };
+    await this.#ports.shortfalls.flush();
+    await this.#keepFloor();
+    const members = [...new Set(entries.map((entry) => memberKey(entry.member)))];
+    return { type: 'posts.settled', posts: posts.length, members };
+  }
+
+  /** Now and then the place is kept outside the durable, in case somebody deletes that. */
+  async #keepFloor(): Promise<void> {
+    const { posts, rows, clock } = this.#ports;
+    const now = clock.now().monotonicMs;
+    if (now - this.#floorWrittenAt < FLOOR_EVERY_MS) return;
+    this.#floorWrittenAt = now;
+    const floor = await posts.floor();
+    if (floor.kind === 'floor') await rows.writeFloor({ floor: floor.seq });
   }
 
   /** True when every post up to here that was delivered to this daemon is settled, and none before it is still to come. */

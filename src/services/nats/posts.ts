@@ -14,7 +14,8 @@ const PAGE = 256;
 /** Heartbeats missed in a row before the pull counts as dead. */
 const MISSED = 2;
 
-const consumerSchema = z.looseObject({ delivered: z.looseObject({ stream_seq: z.number() }) });
+const placeSchema = z.looseObject({ stream_seq: z.number() });
+const consumerSchema = z.looseObject({ delivered: placeSchema, ack_floor: placeSchema });
 /** What ends a pull for good: what it pulls from is not there. */
 const FATAL: readonly string[] = [
   'consumer_deleted',
@@ -31,6 +32,11 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
     async frontier() {
       const info = await store.info();
       return info.kind === 'reply' ? { kind: 'frontier', seq: info.value.state.last_seq } : silence(info);
+    },
+
+    async floor() {
+      const info = await broker.api(`CONSUMER.INFO.${stream}.${FANOUT_CONSUMER}`, {}, consumerSchema);
+      return info.kind === 'reply' ? { kind: 'floor', seq: info.value.ack_floor.stream_seq } : silence(info);
     },
 
     async open({ floor }) {

@@ -1,0 +1,110 @@
+/** The daemon and the system over their services. The order of the start is the machine's; here is what each step does. */
+import { describeError } from '../domain/errors/catalogue.ts';
+import type { Numbers } from '../domain/numbers.ts';
+import { brokerWatchMachine, type ConnectionFact } from '../machines/broker-watch.machine.ts';
+import { daemonMachine, type StepFact } from '../machines/daemon.machine.ts';
+import { systemMachine } from '../machines/system.machine.ts';
+import { bindFanout, bindRails, bindReader, bindRegistry, type DeliveryServices } from './bind-delivery.ts';
+import { ask, listen } from './bind-effects.ts';
+import { bindLease, type LeaseServices } from './bind-lease.ts';
+import type { Stoppable } from './ports.ts';
+
+/** One step of the start: done, or a refusal that is thrown. */
+type Step = (signal: AbortSignal) => Promise<void>;
+
+export interface DaemonServices extends DeliveryServices {
+  readonly lease: LeaseServices;
+  readonly steps: {
+    readonly findRoot: Step;
+    readonly readCredential: Step;
+    readonly findBroker: Step;
+    readonly reachBroker: Step;
+    readonly admitObserver: Step;
+    readonly openEndpoint: Step;
+    readonly armSignals: Step;
+    readonly writeRecord: Step;
+  };
+  /** Opens a serving period; `silent` when the broker did not answer for its store. */
+  openStores(): Promise<'open' | 'silent'>;
+  closeStores(): void;
+  removeRecord(): Promise<void>;
+  closeAll(): Promise<void>;
+}
+
+export interface SystemServices extends DaemonServices {
+  hearConnection(tell: (news: ConnectionFact) => void): Stoppable;
+  /** How long the broker has been away, and how much of it this process was itself late. */
+  measureOutage(of: { since: number }): { elapsedMs: number; stalledMs: number };
+  readonly space: string;
+}
+
+const step = (work: Step) =>
+  ask<StepFact, undefined>(async (_, signal) => {
+    try {
+      await work(signal);
+      return { type: 'step.done' };
+    } catch (error) {
+      return { type: 'start.refused', ...describeError(error) };
+    }
+  });
+
+const leaseDelays = (numbers: Numbers) => ({ drainLimit: numbers.drainMs });
+
+export function bindDaemon(services: DaemonServices & { space: string }) {
+  const { steps, journal, numbers, space } = services;
+  return daemonMachine.provide({
+    actors: {
+      findRoot: step(steps.findRoot),
+      readCredential: step(steps.readCredential),
+      findBroker: step(steps.findBroker),
+      reachBroker: step(steps.reachBroker),
+      admitObserver: step(steps.admitObserver),
+      openEndpoint: step(steps.openEndpoint),
+      armSignals: step(steps.armSignals),
+      writeRecord: step(steps.writeRecord),
+      openStores: ask(async () =>
+        (await services.openStores()) === 'open' ? { type: 'step.done' as const } : { type: 'broker.silent' as const },
+      ),
+      removeRecord: ask(async () => {
+        await services.removeRecord();
+        return { type: 'record.removed' as const };
+      }),
+      closeAll: ask(async () => {
+        await services.closeAll();
+        return { type: 'all.closed' as const };
+      }),
+      lease: bindLease(services.lease),
+      registry: bindRegistry(services),
+      fanout: bindFanout(services),
+      reader: bindReader(services),
+      rails: bindRails(services),
+    },
+    actions: {
+      closeStores: () => services.closeStores(),
+      tellStopping: (_, { signal }) => journal.tell('daemon.signalled', { signal, space }),
+      tellFault: (_, facts) => journal.tell('daemon.fault', facts),
+      tellWaiting: (_, facts) => journal.tell('lease.waiting', facts),
+    },
+    delays: leaseDelays(numbers),
+  });
+}
+
+export function bindSystem(services: SystemServices) {
+  const { journal } = services;
+  const measure = ask(async (of: { since: number }) => ({
+    type: 'outage.measured' as const,
+    ...services.measureOutage(of),
+  }));
+  return systemMachine.provide({
+    actors: {
+      daemon: bindDaemon(services),
+      brokerWatch: brokerWatchMachine.provide({ actors: { measureForWindow: measure, measureForBackstop: measure } }),
+      hearConnection: listen<ConnectionFact, undefined>((tell) => services.hearConnection(tell)),
+    },
+    actions: {
+      tellGone: (_, { type }) => journal.tell(type),
+      tellStarted: () => journal.tell('daemon.started'),
+      tellQuiesced: (_, facts) => journal.tell('daemon.quiesced', facts),
+    },
+  });
+}

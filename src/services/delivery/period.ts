@@ -1,0 +1,153 @@
+/**
+ * One serving period: everything that has effects, from the moment the lease is held until there is a doubt about it. A
+ * period is opened whole and closed whole; work that outlives it finds its gate closed (L3, D5). The next one asks the
+ * store for everything, but for the posts that were delivered and not settled, which it takes over.
+ */
+import type { Ask, JoinAnswer, LeaveAnswer } from '../../domain/membership.ts';
+import { memberKey } from '../../domain/names.ts';
+import { RoutingIndex } from '../../domain/routing.ts';
+import type { Clock, Copies, Entries, Journal, Posts, Rails, Rows, RowWatch, Silent, Stoppable } from '../ports.ts';
+import type { Tally } from '../tally.ts';
+import { FanoutWork, type Unsettled } from './fanout-work.ts';
+import { LaneWork } from './lane-work.ts';
+import { MembershipWork } from './membership-work.ts';
+import { OwedCounts } from './owed.ts';
+import { answerRequest, deliveryHandlers, type Handlers } from './rail-work.ts';
+import { Reviews } from './reviews.ts';
+import { Shortfalls } from './shortfalls.ts';
+import { Survey } from './survey.ts';
+import { Tickets } from './tickets.ts';
+
+export interface DeliveryPorts {
+  readonly posts: Posts;
+  readonly entries: Entries;
+  readonly copies: Copies;
+  readonly rows: Rows;
+  readonly rowWatch: RowWatch;
+  readonly rails: Rails;
+  maxPayload(): number;
+}
+
+export interface PeriodSetting {
+  readonly space: string;
+  readonly writerIdentity: string;
+  readonly window: number;
+  readonly batchSize: number;
+  readonly quota: number;
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly tally: Tally;
+  /** Operations that other parts of the daemon serve on the rails. */
+  readonly handlers: Handlers;
+}
+
+/** What a period tells the daemon. */
+export type PeriodNews =
+  | { type: 'rows.changed'; members: string[] }
+  | { type: 'members.owed'; members: string[] }
+  | { type: 'review.asked'; member: string }
+  | { type: 'membership.asked'; key: string; ask: Ask }
+  | { type: 'stores.lost'; why: string };
+
+export class ServingPeriod {
+  readonly index = new RoutingIndex();
+  readonly fanout: FanoutWork;
+  readonly lanes: LaneWork;
+  readonly memberships: MembershipWork;
+  readonly survey: Survey;
+  readonly tickets = new Tickets<JoinAnswer | LeaveAnswer>();
+  readonly ports: DeliveryPorts;
+  readonly #setting: PeriodSetting;
+  readonly #tell: (news: PeriodNews) => void;
+  readonly #reviews = new Reviews();
+  #watch: Stoppable | undefined;
+
+  constructor(of: {
+    ports: DeliveryPorts;
+    setting: PeriodSetting;
+    tell: (news: PeriodNews) => void;
+    unsettled?: Unsettled;
+  }) {
+    const { ports, setting, tell } = of;
+    this.ports = ports;
+    this.#setting = setting;
+    this.#tell = tell;
+    const owed = new OwedCounts();
+    const shortfalls = new Shortfalls({ rows: ports.rows, clock: setting.clock });
+    const shared = { ...ports, ...setting, index: this.index, owed, reviews: this.#reviews, shortfalls };
+    const maxPayload = () => ports.maxPayload();
+    this.fanout = new FanoutWork({ ...shared, maxPayload }, of.unsettled);
+    this.lanes = new LaneWork({ ...shared, maxPayload });
+    this.survey = new Survey(shared);
+    this.memberships = new MembershipWork({
+      ...shared,
+      fanout: this.fanout,
+      review: ({ member, ...of }) => this.#review(member, of),
+      owe: (member) => tell({ type: 'members.owed', members: [member] }),
+    });
+  }
+
+  /** Follows the rows that routing goes by, until every one that exists is known. */
+  async open(): Promise<{ kind: 'open' } | Silent> {
+    let following = false;
+    const followed = await this.ports.rowWatch.follow({
+      channel: (key, row, revision) => this.index.applyChannel(key, row, revision),
+      member: (channel, member, row, revision) => this.index.applyMember(channel, member, row, revision),
+      acl: (member, acl, revision) => {
+        this.index.applyAcl(member, acl, revision);
+        if (following) this.#tell({ type: 'rows.changed', members: [memberKey(member)] });
+      },
+      lost: (why) => this.#tell({ type: 'stores.lost', why }),
+    });
+    if (followed.kind === 'silent') return followed;
+    following = true;
+    this.#watch = followed.watch;
+    return { kind: 'open' };
+  }
+
+  serveRails(listener: { bound(): void; lost(why: string): void }): Stoppable {
+    const { handlers, space, clock } = this.#setting;
+    const all: Handlers = {
+      ...deliveryHandlers({
+        ...this.ports,
+        space,
+        clock,
+        index: this.index,
+        maxPayload: () => this.ports.maxPayload(),
+        ask: (key, ask) => this.#ask(key, ask),
+        review: (member) => this.#review(member, {}),
+      }),
+      ...handlers,
+    };
+    return this.ports.rails.serve({
+      ...listener,
+      request: (request) => {
+        answerRequest(all, request).catch((error: unknown) => {
+          const message = error instanceof Error ? error.message : String(error);
+          this.#setting.journal.tell('rail.fault', { rail: request.rail, message });
+        });
+      },
+    });
+  }
+
+  #ask(key: string, ask: { kind: 'join' } | { kind: 'leave'; generation: number }): Promise<JoinAnswer | LeaveAnswer> {
+    const { ticket, answer } = this.tickets.open();
+    this.#tell({ type: 'membership.asked', key, ask: { ...ask, ticket } });
+    return answer;
+  }
+
+  #review(member: string, of: { channel?: string; generation?: number }) {
+    const answer = this.#reviews.ask(member, of);
+    this.#tell({ type: 'review.asked', member });
+    return answer;
+  }
+
+  /** Ends the period. Whoever waits for an answer of it hears nothing. */
+  close(): Unsettled {
+    this.tickets.clear();
+    this.#reviews.clear();
+    this.lanes.clear();
+    void this.#watch?.stop();
+    return this.fanout.unsettled();
+  }
+}

@@ -1,0 +1,49 @@
+/** Who needs a lane: asked of both stores in two requests, whatever the backlog (R1, R8). */
+import type { Copies, Entries, Journal } from '../ports.ts';
+import type { Tally } from '../tally.ts';
+
+export class Survey {
+  readonly #ports: { entries: Entries; copies: Copies; journal: Journal; tally: Tally };
+  /** What a member's figures were when it was last sent to its lane. */
+  #seen = new Map<string, string>();
+
+  constructor(ports: { entries: Entries; copies: Copies; journal: Journal; tally: Tally }) {
+    this.#ports = ports;
+  }
+
+  /**
+   * `all`: everybody who is owed something or holds a copy. Otherwise those for whom there is something to do (not every
+   * entry has its copy, or the other way round) and whose figures are not the ones that a lane has already met.
+   */
+  async make({ all }: { all: boolean }) {
+    const { entries, copies } = this.#ports;
+    const [owed, held] = await Promise.all([entries.counts({}), copies.counts({})]);
+    if (owed.kind === 'silent' || held.kind === 'silent') return { type: 'broker.silent' } as const;
+    await this.#removeForeign('INBOX', entries, owed);
+    await this.#removeForeign('DLV', copies, held);
+    const figures = new Map<string, string>();
+    const members: string[] = [];
+    for (const key of new Set([...owed.counts.keys(), ...held.counts.keys()])) {
+      const [entriesNow, copiesNow] = [owed.counts.get(key) ?? 0, held.counts.get(key) ?? 0];
+      const figure = `${entriesNow}/${copiesNow}`;
+      figures.set(key, figure);
+      if (all || (entriesNow !== copiesNow && this.#seen.get(key) !== figure)) members.push(key);
+    }
+    this.#seen = figures;
+    return { type: 'survey.made', members } as const;
+  }
+
+  /** Subjects that name no member: somebody steered something there. */
+  async #removeForeign(
+    name: string,
+    store: Entries | Copies,
+    seen: { foreign: readonly string[]; lastSeq: number },
+  ): Promise<void> {
+    if (seen.foreign.length === 0) return;
+    const { tally, journal } = this.#ports;
+    const why = 'foreign-subject';
+    if (tally.get('entries.foreign', why) === 0) journal.tell('entry.foreign', { store: name, why });
+    tally.add('entries.foreign', why, seen.foreign.length);
+    await store.removeForeign({ subjects: seen.foreign, upTo: seen.lastSeq });
+  }
+}
