@@ -23,7 +23,19 @@ export const RULES: readonly Rule[] = [
     to: ['src/domain/', 'src/services/ports.ts'],
     packages: ['pino', 'pino-pretty', 'node:'],
   },
-  { from: 'src/services/bind', to: ['src/domain/', 'src/machines/', 'src/services/ports.ts'], packages: ['xstate'] },
+  {
+    from: 'src/services/bind',
+    to: [
+      'src/domain/',
+      'src/machines/',
+      'src/services/bind',
+      'src/services/ports.ts',
+      'src/services/delivery/',
+      'src/services/fence.ts',
+      'src/services/tally.ts',
+    ],
+    packages: ['xstate'],
+  },
   { from: 'src/services/tally.ts', to: [], packages: [] },
   { from: 'src/services/fence.ts', to: ['src/domain/', 'src/services/ports.ts'], packages: [] },
   {
@@ -67,6 +79,7 @@ export const RULES: readonly Rule[] = [
   },
   { from: 'src/inspector/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   { from: 'src/cli/', to: ['src/'], packages: 'any' },
+  { from: 'src/start.ts', to: ['src/'], packages: 'any' },
   { from: 'src/main.ts', to: ['src/'], packages: 'any' },
 ];
 

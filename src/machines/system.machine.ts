@@ -57,6 +57,10 @@ const system = setup({
 });
 
 const fact = <E>({ event }: { event: E }): E => event;
+const surprise = ({ event }: { event: { error: unknown } }) => ({
+  end: 'faulted' as const,
+  message: String(event.error),
+});
 const passed = { actions: { type: 'toWatch', params: fact } } as const;
 const outage = {
   actions: [
@@ -74,11 +78,18 @@ const gone = {
 export const systemMachine = system.createMachine({
   id: 'system',
   context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
-  invoke: { id: 'daemon', systemId: 'daemon', src: 'daemon', input: ({ context }) => context.daemon },
+  invoke: {
+    id: 'daemon',
+    systemId: 'daemon',
+    src: 'daemon',
+    input: ({ context }) => context.daemon,
+    onDone: '.Ended',
+    onError: { target: '.Ended', actions: { type: 'keepEnd', params: surprise } },
+  },
   initial: 'Starting',
   on: {
     'stop.requested': { actions: { type: 'stopDaemon', params: fact } },
-    'daemon.ended': { target: '.Ended', actions: { type: 'keepEnd', params: fact } },
+    'daemon.ended': { actions: { type: 'keepEnd', params: fact } },
   },
   states: {
     Starting: { on: { 'daemon.connected': 'Watching' } },

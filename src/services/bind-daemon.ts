@@ -1,6 +1,7 @@
 /** The daemon and the system over their services. The order of the start is the machine's; here is what each step does. */
 import { describeError } from '../domain/errors/catalogue.ts';
 import type { Numbers } from '../domain/numbers.ts';
+import type { Outage } from '../domain/outage.ts';
 import { brokerWatchMachine, type ConnectionFact } from '../machines/broker-watch.machine.ts';
 import { daemonMachine, type StepFact } from '../machines/daemon.machine.ts';
 import { systemMachine } from '../machines/system.machine.ts';
@@ -34,7 +35,7 @@ export interface DaemonServices extends DeliveryServices {
 export interface SystemServices extends DaemonServices {
   hearConnection(tell: (news: ConnectionFact) => void): Stoppable;
   /** How long the broker has been away, and how much of it this process was itself late. */
-  measureOutage(of: { since: number }): { elapsedMs: number; stalledMs: number };
+  measureOutage(of: { since: number }): Outage;
   readonly space: string;
 }
 
@@ -62,16 +63,16 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
       openEndpoint: step(steps.openEndpoint),
       armSignals: step(steps.armSignals),
       writeRecord: step(steps.writeRecord),
-      openStores: ask(async () =>
+      openStores: ask<StepFact | { type: 'broker.silent' }, undefined>(async () =>
         (await services.openStores()) === 'open' ? { type: 'step.done' as const } : { type: 'broker.silent' as const },
       ),
-      removeRecord: ask(async () => {
+      removeRecord: ask<{ type: 'record.removed' }, undefined>(async () => {
         await services.removeRecord();
-        return { type: 'record.removed' as const };
+        return { type: 'record.removed' };
       }),
-      closeAll: ask(async () => {
+      closeAll: ask<{ type: 'all.closed' }, undefined>(async () => {
         await services.closeAll();
-        return { type: 'all.closed' as const };
+        return { type: 'all.closed' };
       }),
       lease: bindLease(services.lease),
       registry: bindRegistry(services),
@@ -91,8 +92,8 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
 
 export function bindSystem(services: SystemServices) {
   const { journal } = services;
-  const measure = ask(async (of: { since: number }) => ({
-    type: 'outage.measured' as const,
+  const measure = ask<{ type: 'outage.measured' } & Outage, { since: number }>(async (of) => ({
+    type: 'outage.measured',
     ...services.measureOutage(of),
   }));
   return systemMachine.provide({

@@ -22,7 +22,7 @@ export interface Clock {
 export interface Journal {
   tell<N extends LogName>(
     name: N,
-    ...facts: object extends LogFacts<N> ? [facts?: LogFacts<N>] : [facts: LogFacts<N>]
+    ...facts: Record<never, never> extends LogFacts<N> ? [facts?: LogFacts<N>] : [facts: LogFacts<N>]
   ): void;
 }
 
@@ -258,4 +258,20 @@ export interface RailRequest {
 
 export interface Rails {
   serve(listener: { bound(): void; request(request: RailRequest): void; lost(why: string): void }): Stoppable;
+}
+
+/** Where a daemon's credentials come from: the workstation's files, or a store that its embedder gives it. */
+export interface SecretStore {
+  /** Which store this is: two that are the same answer alike. */
+  identity(): { kind: 'fs'; root: string } | { kind: 'injected'; coordinate: string };
+  /** The text of a creds file, or undefined when there is none. Read anew at every call. */
+  read(name: 'delivery' | 'observer' | 'evictor'): Promise<string | undefined>;
+}
+
+/** The record of a running process of ours. */
+export interface ProcessRecord {
+  /** Writes that this process is the one; over whatever is there. */
+  write(): void;
+  /** Takes the record away, if it names this process. */
+  remove(): void;
 }

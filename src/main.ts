@@ -1,0 +1,222 @@
+/**
+ * The delivery daemon, put together: configuration, services, the root system, the exit code. The only place that does.
+ */
+import { randomBytes } from 'node:crypto';
+import { type Actor, createActor } from 'xstate';
+import { readNumbers } from './domain/config.ts';
+import { parseSpace } from './domain/names.ts';
+import type { Numbers } from './domain/numbers.ts';
+import type { DaemonEnd } from './machines/daemon.machine.ts';
+import type { systemMachine } from './machines/system.machine.ts';
+import { bindSystem } from './services/bind-daemon.ts';
+import type { Unsettled } from './services/delivery/fanout-work.ts';
+import { ServingPeriod } from './services/delivery/period.ts';
+import type { Handlers } from './services/delivery/rail-work.ts';
+import { Fence, PeriodGate } from './services/fence.ts';
+import { StallRecorder, systemClock } from './services/local/clock.ts';
+import { processRecord } from './services/local/process-record.ts';
+import { natsDeliveryPorts } from './services/nats/delivery-ports.ts';
+import { GatedBroker } from './services/nats/gated-broker.ts';
+import { natsLeaseRows } from './services/nats/lease-rows.ts';
+import type { Clock, Journal, SecretStore } from './services/ports.ts';
+import { Tally } from './services/tally.ts';
+import { Start } from './start.ts';
+
+export interface DaemonOptions {
+  readonly space: string;
+  readonly root?: string;
+  readonly server?: string;
+  readonly tls?: { readonly caFile?: string };
+  /** Credentials from here instead of the workstation's files: then no root is needed and no registry is asked. */
+  readonly store?: SecretStore;
+  /** A loser of the lease waits for it instead of ending. */
+  readonly standby?: boolean;
+  readonly journal: Journal;
+  /** Entries a member may be owed; the store's own quota unless told. */
+  readonly quota?: number;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock;
+  /** Operations of other parts on the rails. */
+  readonly handlers?: Handlers;
+  /** Listens for SIGTERM, SIGINT and SIGHUP of this process; true unless told. */
+  readonly signals?: boolean;
+}
+
+export interface Ended {
+  readonly end: DaemonEnd;
+  readonly message: string;
+  /** 0: asked to stop. 1: anything else. */
+  readonly code: 0 | 1;
+}
+
+export interface DeliveryDaemon {
+  readonly actor: Actor<typeof systemMachine>;
+  readonly tally: Tally;
+  readonly incarnation: string;
+  /** Starts it. Resolves when it has ended, however it did. */
+  run(): Promise<Ended>;
+  /** Asks it to stop, as a signal would. */
+  stop(reason?: string): void;
+}
+
+const HOLDER = 'local.delivery';
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** @throws Plane3Error for a space or a setting of the environment outside its grammar; nothing is started. */
+export function createDaemon(options: DaemonOptions): DeliveryDaemon {
+  const space = parseSpace(options.space);
+  const numbers = readNumbers(options.env ?? process.env);
+  const clock = options.clock ?? systemClock;
+  const { journal } = options;
+  const tally = new Tally();
+  const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
+  const incarnation = randomBytes(12).toString('hex');
+  const stalls = new StallRecorder(clock);
+  const start = new Start({ ...options, space, numbers, clock });
+  const quota = options.quota ?? numbers.quota;
+  let period: { serving: ServingPeriod; gate: PeriodGate } | undefined;
+  let unsettled: Unsettled | undefined;
+  let disarm: () => void = () => {};
+
+  const record = () =>
+    start.root === undefined ? undefined : processRecord({ root: start.root, what: 'delivery', space });
+
+  const openStores = async (): Promise<'open' | 'silent'> => {
+    closeStores();
+    const { resident } = start;
+    const gate = new PeriodGate({ fence, isConnected: () => resident.isUp() });
+    const serving = new ServingPeriod({
+      ports: natsDeliveryPorts({
+        resident,
+        gate: gate.why,
+        space,
+        incarnation,
+        timeoutMs: numbers.effectTimeoutMs,
+        journal,
+        tally,
+      }),
+      setting: {
+        space,
+        writerIdentity: `${HOLDER}/${incarnation}`,
+        window: numbers.windowSize,
+        batchSize: numbers.batchSize,
+        quota,
+        clock,
+        journal,
+        tally,
+        handlers: options.handlers ?? {},
+      },
+      tell: (news) => actor.system.get('daemon')?.send(news),
+      ...(unsettled === undefined ? {} : { unsettled }),
+    });
+    period = { serving, gate };
+    const opened = await serving.open();
+    return opened.kind === 'open' ? 'open' : 'silent';
+  };
+  const closeStores = (): void => {
+    if (period === undefined) return;
+    period.gate.close('this serving period has ended');
+    unsettled = period.serving.close();
+    period = undefined;
+  };
+
+  const actor = createActor(
+    bindSystem({
+      space,
+      numbers,
+      journal,
+      tally,
+      period: () => {
+        if (period === undefined) throw new Error('no serving period is open');
+        return period.serving;
+      },
+      lease: {
+        clock,
+        fence,
+        numbers,
+        proof: { proofKey: '', proofAttestation: '' },
+        rows: () => {
+          const { connection, inboxPrefix } = start.resident;
+          const gate = () => (start.resident.isUp() ? undefined : 'the connection is down');
+          return natsLeaseRows({
+            space,
+            broker: new GatedBroker({ connection, inboxPrefix, gate, timeoutMs: numbers.effectTimeoutMs }),
+          });
+        },
+      },
+      steps: {
+        findRoot: () => start.findRoot(),
+        readCredential: () => start.readCredential(),
+        findBroker: () => start.findBroker(),
+        reachBroker: () => start.reachBroker(),
+        admitObserver: () => start.admitObserver(),
+        openEndpoint: () => start.openEndpoint(),
+        armSignals: async () => {
+          disarm =
+            options.signals === false ? () => {} : arm((signal) => actor.send({ type: 'stop.requested', signal }));
+        },
+        writeRecord: async () => record()?.write(),
+      },
+      openStores,
+      closeStores,
+      removeRecord: async () => record()?.remove(),
+      closeAll: async () => {
+        stalls.stop();
+        await start.close();
+      },
+      hearConnection: (tell) => {
+        const stop = start.resident.hear(tell);
+        return { stop: async () => stop() };
+      },
+      measureOutage: ({ since }) => ({
+        elapsedMs: clock.now().monotonicMs - since,
+        stalledMs: stalls.stalledSince(since),
+      }),
+    }),
+    { input: inputOf({ incarnation, standby: options.standby === true, numbers }) },
+  );
+
+  return {
+    actor,
+    tally,
+    incarnation,
+    stop: (reason = 'stop') => actor.send({ type: 'stop.requested', signal: reason }),
+    run: () =>
+      new Promise((resolve, reject) => {
+        actor.subscribe({
+          error: reject,
+          complete: () => {
+            disarm();
+            const { end, message } = actor.getSnapshot().output ?? { end: 'faulted' as const, message: 'no output' };
+            journal.tell('daemon.ended', { end, message });
+            resolve({ end, message, code: end === 'stopped' ? 0 : 1 });
+          },
+        });
+        actor.start();
+      }),
+  };
+}
+
+const inputOf = ({ incarnation, standby, numbers }: { incarnation: string; standby: boolean; numbers: Numbers }) => ({
+  daemon: {
+    lease: { holder: HOLDER, incarnation, standby },
+    reader: {
+      laneLimit: numbers.laneLimit,
+      lane: {
+        window: numbers.windowSize,
+        retries: numbers.giveUpRetries,
+        backOffMs: numbers.backOffMs,
+        backOffLimitMs: numbers.backOffLimitMs,
+      },
+    },
+  },
+  brokerWatch: { connection: 1, windowMs: numbers.brokerGoneMs, backstopMs: numbers.brokerGoneBackstopMs },
+});
+
+function arm(stop: (signal: string) => void): () => void {
+  const listeners = SIGNALS.map((signal) => [signal, () => stop(signal)] as const);
+  for (const [signal, listener] of listeners) process.on(signal, listener);
+  return () => {
+    for (const [signal, listener] of listeners) process.off(signal, listener);
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * What the steps of a daemon's start do (D1), and what they leave for the next ones. Each is done or throws the refusal
+ * that names what is wrong; until the lease nothing is written on the broker (D2).
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { accountOf } from './domain/claims.ts';
+import { Plane3Error } from './domain/errors/catalogue.ts';
+import type { Numbers } from './domain/numbers.ts';
+import { refuseObserver } from './domain/observer.ts';
+import { type Credential, readCreds } from './services/credential.ts';
+import { fsStore } from './services/local/fs-store.ts';
+import { findMesh } from './services/local/mesh-registry.ts';
+import type { Dial } from './services/nats/connect.ts';
+import { connectOnce } from './services/nats/connect.ts';
+import { parseDriverError } from './services/nats/driver-errors.ts';
+import { Resident } from './services/nats/resident.ts';
+import type { Clock, SecretStore } from './services/ports.ts';
+
+export interface StartRequest {
+  readonly space: string;
+  /** Workspace root; without it the nearest `.cotal` above the working directory. */
+  readonly root?: string;
+  /** Broker to dial; refused when the machine's registry knows another one for the space. */
+  readonly server?: string;
+  readonly tls?: { readonly caFile?: string };
+  /** Injected: no root is needed and the registry is never asked. */
+  readonly store?: SecretStore;
+  readonly numbers: Numbers;
+  readonly clock: Clock;
+}
+
+const LOCAL_DEFAULT = 'nats://127.0.0.1:4222';
+
+/** The nearest folder at or above `from` that has a `.cotal`. */
+export function nearestRoot(from: string): string | undefined {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.cotal'))) return folder;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+export class Start {
+  readonly #asked: StartRequest;
+  #root: string | undefined;
+  #store: SecretStore | undefined;
+  #credential: Credential | undefined;
+  #dial: Dial | undefined;
+  #resident: Resident | undefined;
+  #connections = 0;
+
+  constructor(asked: StartRequest) {
+    this.#asked = asked;
+    this.#store = asked.store;
+  }
+
+  /** Undefined for a daemon with an injected store. */
+  get root(): string | undefined {
+    return this.#root;
+  }
+  get store(): SecretStore {
+    return known(this.#store);
+  }
+  get resident(): Resident {
+    return known(this.#resident);
+  }
+
+  async findRoot(): Promise<void> {
+    const { root, store, space } = this.#asked;
+    if (store !== undefined) return;
+    const directory = resolve(root ?? process.cwd());
+    const found =
+      root === undefined ? nearestRoot(directory) : existsSync(join(directory, '.cotal')) ? directory : undefined;
+    if (found === undefined) throw new Plane3Error('start.root', { directory });
+    this.#root = found;
+    this.#store = fsStore({ root: found, space });
+  }
+
+  async readCredential(): Promise<void> {
+    const text = await this.store.read('delivery');
+    if (text === undefined) throw new Plane3Error('start.credential', { reason: 'delivery.creds is missing' });
+    this.#credential = readCreds(text, 'delivery.creds');
+  }
+
+  async findBroker(): Promise<void> {
+    const { space, server, tls, store, numbers } = this.#asked;
+    const record = store === undefined ? findMesh({ space }) : undefined;
+    if (record !== undefined && server !== undefined && server !== record.url) {
+      throw new Plane3Error('start.server', { input: server, space, recorded: record.url });
+    }
+    const demanded = tls ?? record?.tls;
+    this.#dial = {
+      url: record?.url ?? server ?? LOCAL_DEFAULT,
+      name: 'delivery',
+      credential: known(this.#credential),
+      timeoutMs: numbers.effectTimeoutMs,
+      ...(demanded === undefined ? {} : { tls: demanded.caFile === undefined ? {} : { caFile: demanded.caFile } }),
+    };
+  }
+
+  /** One connection for one question, closed again: can this credential be used there at all? */
+  async reachBroker(): Promise<void> {
+    await this.#dialled(async (dial) => {
+      const connection = await connectOnce(dial);
+      await connection.close();
+    });
+  }
+
+  async admitObserver(): Promise<void> {
+    const [observer, evictor] = await Promise.all([this.store.read('observer'), this.store.read('evictor')]);
+    const reason = refuseObserver({
+      observer: observer === undefined ? undefined : readCreds(observer, 'observer.creds').claims,
+      evictor: evictor === undefined ? undefined : readCreds(evictor, 'evictor.creds').claims,
+      account: accountOf(known(this.#credential).claims),
+      nowMs: this.#asked.clock.now().wallMs,
+    });
+    if (reason !== undefined) throw new Plane3Error('start.observer', { reason });
+  }
+
+  async openEndpoint(): Promise<void> {
+    const { clock, numbers } = this.#asked;
+    await this.#dialled(async (dial) => {
+      this.#resident = await Resident.open(dial, { clock, ...numbers }, ++this.#connections);
+    });
+  }
+
+  async #dialled(work: (dial: Dial) => Promise<void>): Promise<void> {
+    const dial = known(this.#dial);
+    try {
+      await work(dial);
+    } catch (error) {
+      const failure = parseDriverError(error);
+      const reason = failure.kind === 'unexpected' ? failure.message : failure.kind;
+      throw new Plane3Error('start.unreachable', { url: dial.url, reason }, { cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#resident?.close();
+  }
+}
+
+/** What an earlier step has left; a step out of order is our own mistake. */
+function known<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('a step of the start was taken out of order');
+  return value;
+}
