@@ -12,7 +12,7 @@ import { spaceKey } from '../../domain/names.ts';
 import { isAtLeast, NATS_SERVER_NEED } from '../../domain/versions.ts';
 import { cotalFolder } from './auth-store.ts';
 import { type BrokerSettings, brokerFolder, configPath, renderConfig } from './broker-config.ts';
-import { readIfThere, SECRET_FILE, SECRET_FOLDER, writeAtomic } from './files.ts';
+import { isAlive, readIfThere, SECRET_FILE, SECRET_FOLDER, writeAtomic } from './files.ts';
 import type { NatsServer } from './nats-binary.ts';
 
 export interface BrokerStart extends BrokerSettings {
@@ -47,6 +47,7 @@ export async function startBroker(start: BrokerStart): Promise<BrokerOutcome> {
   }
   writeAtomic(configPath(root), renderConfig(start), SECRET_FILE, SECRET_FOLDER);
   mkdirSync(brokerFolder(root), { recursive: true, mode: SECRET_FOLDER });
+  clearPorts(root);
   const from = sizeOf(log);
   const output = openSync(log, 'a', SECRET_FILE);
   const child = spawn(binary.path, ['-c', configPath(root)], { detached: true, stdio: ['ignore', output, output] });
@@ -132,9 +133,12 @@ export async function stopBroker(child: ChildProcess, graceMs = 15_000): Promise
   clearTimeout(kill);
 }
 
-/** Removes what brokers that are gone left beside the store: their ports files. */
-export function clearPorts(root: string): void {
-  for (const path of globSync(join(brokerFolder(root), '*.ports'))) rmSync(path, { force: true });
+/** Removes the ports files of brokers that are gone, so that a reused pid finds no old port. */
+function clearPorts(root: string): void {
+  for (const path of globSync(join(brokerFolder(root), '*.ports'))) {
+    const pid = Number(/_(\d+)\.ports$/.exec(path)?.[1] ?? 0);
+    if (pid > 0 && !isAlive(pid)) rmSync(path, { force: true });
+  }
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

@@ -4,7 +4,7 @@ import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Plane3Error } from '../../domain/errors/catalogue.ts';
-import { readIfThere, SECRET_FILE, SECRET_FOLDER } from './files.ts';
+import { isAlive, readIfThere, SECRET_FILE, SECRET_FOLDER } from './files.ts';
 
 const ASK_AGAIN_MS = 20;
 
@@ -61,13 +61,4 @@ function clear(lock: string, dead: number): void {
     }
   }
   rmSync(aside, { force: true });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -57,3 +57,13 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | undefin
   const where = issue === undefined || issue.path.length === 0 ? 'it' : issue.path.join('.');
   throw new Plane3Error('file.unreadable', { path, reason: `${where} is not what it should be` });
 }
+
+/** True while a process of this pid is there, whoever it belongs to. A zombie counts: it still has its pid. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
