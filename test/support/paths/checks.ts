@@ -1,5 +1,6 @@
+import type { AnyTransitionDefinition } from 'xstate';
 import { eventName, isInert, pathOf, transitionName } from './anatomy.ts';
-import { type Edge, type Exploration, isReal, type Spot } from './explore.ts';
+import { type Edge, type Exploration, isReal, type Spot, spotOf } from './explore.ts';
 
 /** What can be wrong with a machine, found on an exploration. Each check answers with faults that a person can act upon. */
 
@@ -43,9 +44,12 @@ export function unsampled({ bench, anatomy, samples, shots }: Exploration): stri
 
 /** Kind 2: every declared state is reached, every declared transition is taken. */
 export function unreached({ anatomy, beginnings, edges, spots, samples }: Exploration): string[] {
-  const snapshots = [...spots.map(({ snapshot }) => snapshot), ...edges.map(({ to }) => to.snapshot)];
-  const reached = new Set(snapshots.flatMap(({ _nodes: nodes }) => nodes.map(pathOf)));
-  const taken = new Set([...beginnings, ...edges].flatMap(({ move }) => move.taken));
+  const reached = new Set(spots.flatMap(({ snapshot }) => snapshot._nodes.map(pathOf)));
+  const taken = new Set<AnyTransitionDefinition>();
+  for (const { move } of [...beginnings, ...edges]) {
+    for (const path of move.through) reached.add(path);
+    for (const transition of move.taken) taken.add(transition);
+  }
   const excused = samples.untaken ?? {};
   return [
     ...anatomy.states.filter((state) => !reached.has(state)).map((state) => `the state ${state} is never reached`),
@@ -159,6 +163,32 @@ export function deaths({ beginnings, edges }: Exploration): string[] {
 /** Kind 6: the walk came to its end. */
 export const unfinished = ({ limitHit }: Exploration): string[] =>
   limitHit ? ['the limit was hit: clamp the context further, or raise `limit` in the samples'] : [];
+
+/**
+ * Kind 6, its other half: the clamp left out nothing that matters. Snapshots that are one to the walk go to the same place
+ * by every sample.
+ */
+export function hidden(exploration: Exploration): string[] {
+  const { bench, edges, spots, shots } = exploration;
+  const chosen = new Map(spots.map((spot) => [spot.key, spot]));
+  const compared = new Set<string>();
+  const faults: string[] = [];
+  for (const { to } of edges) {
+    const one = chosen.get(to.key);
+    if (one === undefined || one.snapshot === to.snapshot || to.snapshot.status !== 'active') continue;
+    const pair = `${to.key}\n${JSON.stringify(to.snapshot.context)}`;
+    if (compared.has(pair)) continue;
+    compared.add(pair);
+    for (const { event, label } of shots) {
+      const [here, there] = [one, to].map((spot) => spotOf(exploration, bench.step(spot.snapshot, event).after).key);
+      if (here === there) continue;
+      faults.push(
+        `the clamp hides what a guard reads: ${label} in ${placeOf(to)}\n    goes to ${here}\n    or to   ${there}`,
+      );
+    }
+  }
+  return faults;
+}
 
 /** The happy path that is drawn straight down is one that can be walked. */
 export function unhappy({ edges, beginnings, samples: { happy } }: Exploration): string[] {
