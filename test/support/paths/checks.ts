@@ -164,30 +164,39 @@ export function deaths({ beginnings, edges }: Exploration): string[] {
 export const unfinished = ({ limitHit }: Exploration): string[] =>
   limitHit ? ['the limit was hit: clamp the context further, or raise `limit` in the samples'] : [];
 
+/** How far, and over how many snapshots, those that the walk took for one are compared. */
+const comparing = { depth: 3, snapshots: 1_500 };
+
 /**
  * Kind 6, its other half: the clamp left out nothing that matters. Snapshots that are one to the walk go to the same place
- * by every sample.
+ * by every sample, and so do those that they lead to.
  */
 export function hidden(exploration: Exploration): string[] {
   const { bench, edges, spots, shots } = exploration;
   const chosen = new Map(spots.map((spot) => [spot.key, spot]));
   const compared = new Set<string>();
-  const faults: string[] = [];
-  for (const { to } of edges) {
-    const one = chosen.get(to.key);
-    if (one === undefined || one.snapshot === to.snapshot || to.snapshot.status !== 'active') continue;
-    const pair = `${to.key}\n${JSON.stringify(to.snapshot.context)}`;
-    if (compared.has(pair)) continue;
+  const waiting: { spot: Spot; depth: number }[] = [];
+  const compare = (spot: Spot, depth: number) => {
+    const pair = `${spot.key}\n${JSON.stringify(spot.snapshot.context)}`;
+    if (spot.snapshot.status !== 'active' || depth > comparing.depth || compared.size >= comparing.snapshots) return;
+    if (!compared.has(pair)) waiting.push({ spot, depth });
     compared.add(pair);
+  };
+  for (const spot of spots) compared.add(`${spot.key}\n${JSON.stringify(spot.snapshot.context)}`);
+  for (const { to } of edges) compare(to, 1);
+  for (const { spot, depth } of waiting) {
+    const one = chosen.get(spot.key);
+    if (one === undefined) continue;
     for (const { event, label } of shots) {
-      const [here, there] = [one, to].map((spot) => spotOf(exploration, bench.step(spot.snapshot, event).after).key);
-      if (here === there) continue;
-      faults.push(
-        `the clamp hides what a guard reads: ${label} in ${placeOf(to)}\n    goes to ${here}\n    or to   ${there}`,
-      );
+      const here = spotOf(exploration, bench.step(one.snapshot, event).after);
+      const there = spotOf(exploration, bench.step(spot.snapshot, event).after);
+      compare(there, depth + 1);
+      if (here.key === there.key) continue;
+      const ends = `${placeOf(here)}, or to ${placeOf(there)}`;
+      return [`the clamp hides what a guard reads: ${label} in ${placeOf(spot)} goes to ${ends}`];
     }
   }
-  return faults;
+  return [];
 }
 
 /** The happy path that is drawn straight down is one that can be walked. */
