@@ -49,3 +49,11 @@ export const reasonOf = ({ event }: { event: EventObject }): string => surpriseO
  * machine over it. The failure of a child that still runs is answered by its own `onError`, which the path tests check.
  */
 export const deafToLateFailures: Readonly<Record<never, never>> = { 'xstate.error.actor.*': {} };
+
+/**
+ * The same for children that are spawned, whose ids are `<kind>.<name>`: a failure becomes the fact `effect.failed` with
+ * that id. Spread into the `on` of the state in which such children live.
+ */
+export const failuresOf = (kind: string): Readonly<Record<never, never>> => ({
+  [`xstate.error.actor.${kind}.*`]: { actions: 'faulted' },
+});

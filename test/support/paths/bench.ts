@@ -8,6 +8,7 @@ import {
   type AnyTransitionDefinition,
   createActor,
 } from 'xstate';
+import { pathOf } from './anatomy.ts';
 import { type AskedAction, type Effect, effectOf, spawnedSilently } from './effects.ts';
 import { canCome, endOf, isSameLife, type Life, lifeAfter, noLife } from './life.ts';
 import { emptyStage, puppetLogic, type Stage } from './puppet.ts';
@@ -20,6 +21,8 @@ export interface Move {
   readonly effects: readonly Effect[];
   /** Every transition that was taken, eventless ones and those of raised facts included. */
   readonly taken: readonly AnyTransitionDefinition[];
+  /** Paths of the states that were active in between: an eventless transition may leave a state at once. */
+  readonly through: ReadonlySet<string>;
   readonly lifeBefore: Life;
   readonly life: Life;
 }
@@ -83,8 +86,11 @@ export function benchOf(original: AnyStateMachine, peers: readonly string[]): Be
     const parent = scope.self._parent;
     const asked: AskedAction[] = [];
     const taken: AnyTransitionDefinition[] = [];
+    const through = new Set<string>();
     const watch = scope.system.inspect((inspected) => {
-      if (inspected.type === '@xstate.microstep') taken.push(...inspected._transitions);
+      if (inspected.type !== '@xstate.microstep') return;
+      taken.push(...inspected._transitions);
+      for (const node of (inspected.snapshot as AnyMachineSnapshot)._nodes) through.add(pathOf(node));
     });
     let after: AnyMachineSnapshot;
     try {
@@ -102,7 +108,7 @@ export function benchOf(original: AnyStateMachine, peers: readonly string[]): Be
     // A snapshot stands for its life too: where only that changed, it becomes another one.
     if (after === before && !isSameLife(life, lifeBefore)) after = { ...after };
     lives.set(after, life);
-    return { before, event, after, taken, effects, lifeBefore, life };
+    return { before, event, after, taken, through, effects, lifeBefore, life };
   };
   return {
     machine,
@@ -115,9 +121,10 @@ export function benchOf(original: AnyStateMachine, peers: readonly string[]): Be
     begin: (input) =>
       calculate(undefined, { type: 'xstate.init', input }, (inert) => machine.getInitialSnapshot(inert, input)),
     lifeOf,
-    step: (before, event) =>
-      isSpent(before, event)
-        ? { before, event, after: before, taken: [], effects: [], lifeBefore: lifeOf(before), life: lifeOf(before) }
-        : calculate(before, event, (inert) => machine.transition(before, event, inert)),
+    step: (before, event) => {
+      if (!isSpent(before, event)) return calculate(before, event, (inert) => machine.transition(before, event, inert));
+      const life = lifeOf(before);
+      return { before, event, after: before, taken: [], through: new Set(), effects: [], lifeBefore: life, life };
+    },
   };
 }

@@ -1,5 +1,6 @@
+import type { AnyTransitionDefinition } from 'xstate';
 import { eventName, isInert, pathOf, transitionName } from './anatomy.ts';
-import { type Edge, type Exploration, isReal, type Spot } from './explore.ts';
+import { type Edge, type Exploration, isReal, type Spot, spotOf } from './explore.ts';
 
 /** What can be wrong with a machine, found on an exploration. Each check answers with faults that a person can act upon. */
 
@@ -43,9 +44,12 @@ export function unsampled({ bench, anatomy, samples, shots }: Exploration): stri
 
 /** Kind 2: every declared state is reached, every declared transition is taken. */
 export function unreached({ anatomy, beginnings, edges, spots, samples }: Exploration): string[] {
-  const snapshots = [...spots.map(({ snapshot }) => snapshot), ...edges.map(({ to }) => to.snapshot)];
-  const reached = new Set(snapshots.flatMap(({ _nodes: nodes }) => nodes.map(pathOf)));
-  const taken = new Set([...beginnings, ...edges].flatMap(({ move }) => move.taken));
+  const reached = new Set(spots.flatMap(({ snapshot }) => snapshot._nodes.map(pathOf)));
+  const taken = new Set<AnyTransitionDefinition>();
+  for (const { move } of [...beginnings, ...edges]) {
+    for (const path of move.through) reached.add(path);
+    for (const transition of move.taken) taken.add(transition);
+  }
   const excused = samples.untaken ?? {};
   return [
     ...anatomy.states.filter((state) => !reached.has(state)).map((state) => `the state ${state} is never reached`),
@@ -159,6 +163,41 @@ export function deaths({ beginnings, edges }: Exploration): string[] {
 /** Kind 6: the walk came to its end. */
 export const unfinished = ({ limitHit }: Exploration): string[] =>
   limitHit ? ['the limit was hit: clamp the context further, or raise `limit` in the samples'] : [];
+
+/** How far, and over how many snapshots, those that the walk took for one are compared. */
+const comparing = { depth: 3, snapshots: 1_500 };
+
+/**
+ * Kind 6, its other half: the clamp left out nothing that matters. Snapshots that are one to the walk go to the same place
+ * by every sample, and so do those that they lead to.
+ */
+export function hidden(exploration: Exploration): string[] {
+  const { bench, edges, spots, shots } = exploration;
+  const chosen = new Map(spots.map((spot) => [spot.key, spot]));
+  const compared = new Set<string>();
+  const waiting: { spot: Spot; depth: number }[] = [];
+  const compare = (spot: Spot, depth: number) => {
+    const pair = `${spot.key}\n${JSON.stringify(spot.snapshot.context)}`;
+    if (spot.snapshot.status !== 'active' || depth > comparing.depth || compared.size >= comparing.snapshots) return;
+    if (!compared.has(pair)) waiting.push({ spot, depth });
+    compared.add(pair);
+  };
+  for (const spot of spots) compared.add(`${spot.key}\n${JSON.stringify(spot.snapshot.context)}`);
+  for (const { to } of edges) compare(to, 1);
+  for (const { spot, depth } of waiting) {
+    const one = chosen.get(spot.key);
+    if (one === undefined) continue;
+    for (const { event, label } of shots) {
+      const here = spotOf(exploration, bench.step(one.snapshot, event).after);
+      const there = spotOf(exploration, bench.step(spot.snapshot, event).after);
+      compare(there, depth + 1);
+      if (here.key === there.key) continue;
+      const ends = `${placeOf(here)}, or to ${placeOf(there)}`;
+      return [`the clamp hides what a guard reads: ${label} in ${placeOf(spot)} goes to ${ends}`];
+    }
+  }
+  return [];
+}
 
 /** The happy path that is drawn straight down is one that can be walked. */
 export function unhappy({ edges, beginnings, samples: { happy } }: Exploration): string[] {

@@ -35,8 +35,6 @@ export interface Edge {
 export interface Route {
   readonly input: string;
   readonly shots: readonly Shot[];
-  /** Key of the spot where it ends. */
-  readonly ends: string;
 }
 
 export interface Beginning {
@@ -170,12 +168,7 @@ export function explore(machine: AnyStateMachine, samples: AnySamples, witness: 
       edges.push({ input, from: spot(state), to, shot: shotOf(event), ...taken });
     }
     for (const { state, steps } of walked?.paths ?? []) {
-      const { key } = spot(state);
-      routes.set(routeKey(input, spot(state)), {
-        input,
-        shots: steps.slice(1).map(({ event }) => shotOf(event)),
-        ends: key,
-      });
+      routes.set(routeKey(input, spot(state)), { input, shots: steps.slice(1).map(({ event }) => shotOf(event)) });
     }
   }
   return { ...ground, shots, beginnings, spots: [...spots.values()], edges, routes, limitHit };

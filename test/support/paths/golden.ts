@@ -66,7 +66,7 @@ function endOf(edge: Edge, begun: Context): readonly [to: string, effects: strin
   if (!isReal(edge)) return ['(ignored)', ''];
   const { after, effects } = edge.move;
   const texts = effects
-    .filter((effect) => !(effect.kind === 'stop' && effect.id === edge.shot.child))
+    .filter((effect) => effect.kind !== 'stop' || (effect.id !== edge.shot.child && after.status === 'active'))
     .flatMap((effect) => effectText(effect, { begun, now: after.context }) ?? []);
   const stays = standing(after) === standing(edge.from.snapshot);
   return [stays ? '·' : standing(after), texts.map(code).join(' ')];
@@ -185,7 +185,7 @@ export function goldenTable(name: string, exploration: Exploration): string {
     '',
     '`↑` report to the parent, `→` send, `▶` start an effect or child, `■` stop it, `⏱` arm a timer, `·` stays where it is.',
     'A child that does not run cannot answer, and a timer that is not armed cannot elapse: those samples were fired as well,',
-    'and are left out here because every state ignores them.',
+    'and are left out here because every state ignores them. An end stops all that runs, which is not listed.',
     '',
     ...[...byState.keys()]
       .sort((a, b) => place(a) - place(b) || a.localeCompare(b))

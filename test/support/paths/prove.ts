@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/machines/catalogue.ts';
-import { broken, deadEnds, deaths, misnamed, unfinished, unhappy, unreached, unsampled } from './checks.ts';
+import { broken, deadEnds, deaths, hidden, misnamed, unfinished, unhappy, unreached, unsampled } from './checks.ts';
 import { type Exploration, explore } from './explore.ts';
 import { goldenTable } from './golden.ts';
 import { differences, routesOver } from './live.ts';
@@ -23,8 +23,8 @@ export function provesPaths(name: string, samples: AnySamples): void {
       return known;
     };
 
-    it('is walked to the end, without hitting the limit', () => {
-      expect(told(unfinished(explored()))).toBe('');
+    it('is walked to the end: the limit is not hit, and the clamp hides nothing that a guard reads', () => {
+      expect(told([...unfinished(explored()), ...hidden(explored())])).toBe('');
     });
     it('has a sample for every event, invoke and timer, and none for what it does not have', () => {
       expect(told([...unsampled(explored()), ...misnamed(explored())])).toBe('');

@@ -13,9 +13,9 @@ export function unsaveable(exploration: Exploration): string[] {
 function again({ bench }: Exploration, spot: Spot): string[] {
   const { machine } = bench;
   bench.stage = emptyStage();
-  const parent = createActor(machine).ref;
   let saved = JSON.stringify(machine.getPersistedSnapshot(spot.snapshot));
   for (const turn of ['first', 'second']) {
+    const parent = createActor(machine).ref;
     const restored = createActor(machine, { snapshot: JSON.parse(saved) as Snapshot<unknown>, parent });
     const { status } = restored.getSnapshot() as AnyMachineSnapshot;
     if (status !== 'active') return [`${placeOf(spot)}: the ${turn} restore gives status ${status}`];
