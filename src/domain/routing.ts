@@ -18,6 +18,8 @@ import {
 
 export interface Target {
   readonly member: Member;
+  /** `owner.actor.uid`, as `memberKey` writes it. */
+  readonly key: string;
   readonly generation: number;
   readonly reason: EntryReason;
 }
@@ -33,6 +35,8 @@ export interface Route {
 
 interface Membership {
   readonly member: Member;
+  readonly key: string;
+  readonly principal: string;
   readonly row: MemberRow;
 }
 
@@ -59,7 +63,7 @@ export class RoutingIndex {
     this.#memberRevisions.set(place, revision);
     const ofChannel = this.#members.get(channel) ?? new Map<string, Membership>();
     if (row === undefined) ofChannel.delete(key);
-    else ofChannel.set(key, { member, row });
+    else ofChannel.set(key, { member, key, principal: principalOf(member), row });
     if (ofChannel.size === 0) this.#members.delete(channel);
     else this.#members.set(channel, ofChannel);
   }
@@ -118,9 +122,9 @@ export class RoutingIndex {
 
   #byInterval(channel: string, sender: string, seq: number): Target[] {
     const targets: Target[] = [];
-    for (const { member, row } of this.#members.get(channel)?.values() ?? []) {
-      if (principalOf(member) === sender || !inInterval(row, seq)) continue;
-      targets.push({ member, generation: row.generation, reason: 'durable-channel' });
+    for (const { member, key, principal, row } of this.#members.get(channel)?.values() ?? []) {
+      if (principal === sender || !inInterval(row, seq)) continue;
+      targets.push({ member, key, generation: row.generation, reason: 'durable-channel' });
     }
     return targets;
   }
@@ -135,7 +139,7 @@ export class RoutingIndex {
       else if (others.length > 0) misses.push({ name, why: 'ambiguous' });
       else if (!mayRead(known.acl, message.channel)) misses.push({ name, why: 'not-covered' });
       else if (principalOf(known.member) !== sender) {
-        targets.push({ member: known.member, generation: 0, reason: 'live-mention' });
+        targets.push({ member: known.member, key: memberKey(known.member), generation: 0, reason: 'live-mention' });
       }
     }
     return { targets, misses };

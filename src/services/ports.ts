@@ -103,6 +103,8 @@ export interface Posts {
 /** A message to be stored for a member, as bytes, with the id that suppresses its repeat. */
 export interface EntryToStore {
   readonly member: Member;
+  /** `owner.actor.uid` of the member. */
+  readonly key: string;
   readonly channel: string;
   readonly data: Uint8Array;
   /** Undefined: nothing suppresses it. */

@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import { carriedSize, encodeEntry, entryIdentity } from '../../domain/entry.ts';
 import { readPost } from '../../domain/message.ts';
-import { memberKey } from '../../domain/names.ts';
 import type { RoutingIndex, Target } from '../../domain/routing.ts';
 import type {
   Clock,
@@ -44,8 +43,10 @@ const FLOOR_EVERY_MS = 5_000;
 
 interface Round {
   readonly posts: readonly DeliveredPost[];
-  readonly entries: EntryToStore[];
+  readonly entries: readonly EntryToStore[];
+  readonly routed: Routed;
 }
+const NOTHING: Round = { posts: [], entries: [], routed: { posts: 0, copies: 0, poison: 0, oversize: 0 } };
 
 /** Posts that were delivered and not settled, and how far delivery has come. */
 export interface Unsettled {
@@ -58,7 +59,8 @@ type Routed = { posts: number; copies: number; poison: number; oversize: number 
 export class FanoutWork {
   readonly #ports: FanoutPorts;
   #buffer: DeliveredPost[] = [];
-  #round: Round = { posts: [], entries: [] };
+  #round: Round = NOTHING;
+  #next: Round | undefined;
   /** Highest sequence that was delivered to this durable, by this daemon or one before it. */
   #position = 0;
   readonly #passed: { seq: number; pass: () => void }[] = [];
@@ -123,25 +125,32 @@ export class FanoutWork {
 
   /** Takes what is waiting, as many posts as fit one batch, and decides who gets a copy. */
   route(): Routed | undefined {
-    if (this.#buffer.length === 0) return undefined;
+    const ready = this.#next?.posts[0] === this.#buffer[0] ? this.#next : this.#compose(0);
+    this.#next = undefined;
+    if (ready === undefined) return undefined;
+    this.#round = ready;
+    return ready.routed;
+  }
+
+  /** The next round of the posts that lie in the buffer from here on. */
+  #compose(from: number): Round | undefined {
+    const waiting = this.#buffer.slice(from, from + this.#ports.batchSize);
+    if (waiting.length === 0) return undefined;
     const entries: EntryToStore[] = [];
     const routed = { posts: 0, copies: 0, poison: 0, oversize: 0 };
-    for (const post of this.#buffer) {
+    for (const post of waiting) {
       const copies = this.#entriesOf(post, routed);
       if (entries.length > 0 && entries.length + copies.length > this.#ports.batchSize) break;
-      entries.push(...copies);
+      for (const copy of copies) entries.push(copy);
       routed.posts++;
-      if (entries.length >= this.#ports.batchSize || routed.posts >= this.#ports.batchSize) break;
+      if (entries.length >= this.#ports.batchSize) break;
     }
-    this.#round = { posts: this.#buffer.slice(0, routed.posts), entries };
-    return { ...routed, copies: entries.length };
+    return { posts: waiting.slice(0, routed.posts), entries, routed: { ...routed, copies: entries.length } };
   }
 
   /** Copies of posts that somebody joined after, for that one member. Same rule, same bytes, same ids. */
   entriesFor(post: StoredPost, only: string): EntryToStore[] {
-    return this.#entriesOf(post, { posts: 0, copies: 0, poison: 0, oversize: 0 }).filter(
-      (entry) => memberKey(entry.member) === only,
-    );
+    return this.#entriesOf(post, { posts: 0, copies: 0, poison: 0, oversize: 0 }).filter((entry) => entry.key === only);
   }
 
   #entriesOf(post: StoredPost, routed: Routed): EntryToStore[] {
@@ -165,8 +174,7 @@ export class FanoutWork {
     }
     const bodies = new Map<string, Uint8Array>();
     return route.targets.flatMap((target) => {
-      const member = memberKey(target.member);
-      if (this.#ports.owed.of(member) >= this.#ports.quota) {
+      if (this.#ports.owed.of(target.key) >= this.#ports.quota) {
         tally.add('copies.over-quota');
         this.#ports.shortfalls.note({ channel, member: target.member, seq: post.seq });
         return [];
@@ -177,7 +185,11 @@ export class FanoutWork {
 
   /** Stores the round in atomic batches; a post with more copies than one batch takes has several. */
   async storeRound() {
-    return this.#storeAll(this.#round.entries);
+    const storing = this.#storeAll(this.#round.entries);
+    // While the broker stores this round the next one is routed. Posts of it are at or below the position already, so a
+    // join that comes in between catches them up, and a leave that does is judged by the reader.
+    this.#next = this.#compose(this.#round.posts.length);
+    return storing;
   }
 
   /** Stores the round copy by copy: what exists is settled, what the broker will not take is named and dropped. */
@@ -206,14 +218,14 @@ export class FanoutWork {
     for (const { index, code } of outcome.refused) {
       const entry = entries[index];
       this.#ports.tally.add('copies.refused', code);
-      this.#ports.journal.tell('copy.refused', { code, member: entry && memberKey(entry.member) });
+      this.#ports.journal.tell('copy.refused', { code, member: entry?.key });
     }
     this.#count(entries);
     return { kind: 'stored' } as const;
   }
 
   #count(entries: readonly EntryToStore[]): void {
-    for (const entry of entries) this.#ports.owed.add(memberKey(entry.member), 1);
+    for (const entry of entries) this.#ports.owed.add(entry.key, 1);
     this.#ports.tally.add('copies.stored', '', entries.length);
   }
 
@@ -222,7 +234,7 @@ export class FanoutWork {
     const { posts, entries } = this.#round;
     for (const post of posts) post.settle();
     this.#buffer = this.#buffer.slice(posts.length);
-    this.#round = { posts: [], entries: [] };
+    this.#round = NOTHING;
     this.#ports.tally.add('posts.settled', '', posts.length);
     for (const waiter of this.#passed.splice(0)) {
       if (this.isSettledTo(waiter.seq)) waiter.pass();
@@ -230,7 +242,7 @@ export class FanoutWork {
     }
     await this.#ports.shortfalls.flush();
     await this.#keepFloor();
-    const members = [...new Set(entries.map((entry) => memberKey(entry.member)))];
+    const members = [...new Set(entries.map((entry) => entry.key))];
     return { type: 'posts.settled', posts: posts.length, members };
   }
 
@@ -261,7 +273,7 @@ function toEntry(
   sender: string,
   channel: string,
   id: string,
-  { member, generation, reason }: Target,
+  { member, key, generation, reason }: Target,
   bodies: Map<string, Uint8Array>,
 ): EntryToStore {
   const form = `${generation}/${reason}`;
@@ -270,8 +282,9 @@ function toEntry(
   const identity = entryIdentity({ sender, channel, id, member, generation });
   return {
     member,
+    key,
     channel,
     data,
-    id: identity === undefined ? undefined : createHash('sha256').update(identity).digest('hex'),
+    id: identity === undefined ? undefined : createHash('sha256').update(identity).digest('base64url'),
   };
 }

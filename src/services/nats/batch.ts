@@ -4,7 +4,7 @@
  *
  * A batch is stored whole or not at all. One duplicate id refuses the whole of it and stores nothing of it.
  */
-import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core';
+import { type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { Plane3Error } from '../../domain/errors/catalogue.ts';
 import { readJson } from '../../domain/message.ts';
@@ -73,13 +73,13 @@ export async function publishBatch(asked: {
   if (tooLarge !== undefined) return tooLarge;
 
   watchDenials(connection);
-  const ask = (message: Outgoing & { head: MsgHdrs }) =>
-    connection.request(message.subject, message.data, { headers: message.head, timeout: timeoutMs });
+  const ask = (message: Outgoing & { head: EncodedHeaders }) =>
+    connection.request(message.subject, message.data, { headers: asHeaders(message.head), timeout: timeoutMs });
   try {
     // The broker answers the first one too: there it says why it does not open a batch.
     const opened = ready.length > 1 && ready[0] !== undefined ? outcomeOf(ask(ready[0])) : undefined;
     for (const message of ready.slice(1, -1)) {
-      connection.publish(message.subject, message.data, { headers: message.head });
+      connection.publish(message.subject, message.data, { headers: asHeaders(message.head) });
     }
     const commit = ready.at(-1);
     const committed = commit === undefined ? undefined : await outcomeOf(ask(commit));
@@ -126,7 +126,10 @@ export async function publishOne(asked: {
   const tooLarge = sizeRefusal(connection, { ...message, head });
   if (tooLarge !== undefined) return tooLarge;
   try {
-    const reply = await connection.request(message.subject, message.data, { headers: head, timeout: timeoutMs });
+    const reply = await connection.request(message.subject, message.data, {
+      headers: asHeaders(head),
+      timeout: timeoutMs,
+    });
     const ack = readAck(reply.data);
     if (ack === undefined) return { kind: 'refused', code: 0, message: 'the reply is no acknowledgement of a stream' };
     if ('error' in ack) return refusalOf(ack.error);
@@ -191,10 +194,42 @@ function failureOf(error: unknown): NotStored {
   }
 }
 
-function headersOf(message: Outgoing): MsgHdrs {
-  const head = headers();
-  for (const [name, value] of Object.entries(message.headers ?? {})) head.set(name, value);
-  if (message.msgId !== undefined) head.set('Nats-Msg-Id', message.msgId);
+/**
+ * The headers of one message, encoded once. The client's own class checks and lower-cases every name of every message,
+ * which costs more than the message; ours are known to be well-formed. The client asks for nothing but the bytes.
+ */
+class EncodedHeaders {
+  #lines = 'NATS/1.0\r\n';
+
+  set(name: string, value: string): void {
+    this.#lines += `${name}: ${value}\r\n`;
+  }
+
+  encode(): Uint8Array {
+    return Buffer.from(`${this.#lines}\r\n`);
+  }
+
+  get size(): number {
+    return Buffer.byteLength(this.#lines) + 2;
+  }
+}
+
+/** As what the client takes headers for. */
+const asHeaders = (head: EncodedHeaders): MsgHdrs => head as unknown as MsgHdrs;
+
+/** A line break in a value would end the header and start another: such a message is our own mistake. */
+const LINE_BREAK = /[\r\n]/;
+
+function headersOf(message: Outgoing): EncodedHeaders {
+  const head = new EncodedHeaders();
+  for (const [name, value] of Object.entries(message.headers ?? {})) {
+    if (LINE_BREAK.test(value)) throw new Error(`header ${name} has a line break`);
+    head.set(name, value);
+  }
+  if (message.msgId !== undefined) {
+    if (LINE_BREAK.test(message.msgId)) throw new Error('a message id has a line break');
+    head.set('Nats-Msg-Id', message.msgId);
+  }
   if (message.expectLastSubjectSeq !== undefined) {
     head.set('Nats-Expected-Last-Subject-Sequence', String(message.expectLastSubjectSeq));
   }
@@ -203,12 +238,9 @@ function headersOf(message: Outgoing): MsgHdrs {
 }
 
 /** Headers and body together must fit the payload limit; asked before anything is sent, so that no batch stays open. */
-function sizeRefusal(connection: NatsConnection, message: Outgoing & { head: MsgHdrs }): NotStored | undefined {
+function sizeRefusal(connection: NatsConnection, message: Outgoing & { head: EncodedHeaders }): NotStored | undefined {
   const limit = connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
-  let bytes = message.data.length + 'NATS/1.0\r\n\r\n'.length;
-  for (const [name, values] of message.head) {
-    for (const value of values) bytes += Buffer.byteLength(name) + Buffer.byteLength(value) + ': \r\n'.length;
-  }
+  const bytes = message.data.length + message.head.size;
   return bytes <= limit
     ? undefined
     : {

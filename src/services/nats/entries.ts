@@ -18,10 +18,10 @@ export function natsEntries({
   incarnation: string;
 }): Entries {
   const store = new StreamStore(broker, streams(space).inbox);
-  const outgoing = ({ member, channel, data, id }: EntryToStore): Outgoing => ({
-    subject: entrySubject(space, member, channel),
+  const outgoing = ({ key, channel, data, id }: EntryToStore): Outgoing => ({
+    subject: `cotal.${space}.dinbox.${key}.${channel}`,
     data,
-    headers: { [WRITER_HEADER]: incarnation, [MEMBER_HEADER]: memberKey(member) },
+    headers: { [WRITER_HEADER]: incarnation, [MEMBER_HEADER]: key },
     ...(id === undefined ? {} : { msgId: id }),
   });
   return {

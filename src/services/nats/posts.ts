@@ -7,8 +7,11 @@ import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
 import type { GatedBroker } from './gated-broker.ts';
 import { type StoredMessage, StreamStore } from './stream-store.ts';
 
-/** Bytes that the pull may have under way; the durable's own bound on unacknowledged posts is the other limit. */
-const PULL_BYTES = 16 * 1024 * 1024;
+/**
+ * Posts that the pull may have under way. Not bounded in bytes: with `max_bytes` the client (3.4.0) loses messages that the
+ * broker counts as delivered, which then wait for their ack deadline.
+ */
+const PULL = 256;
 /** Posts of one channel read at a time. */
 const PAGE = 256;
 /** Heartbeats missed in a row before the pull counts as dead. */
@@ -67,7 +70,7 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
         );
         if (stopped) return;
         const messages = await consumer.consume({
-          max_bytes: PULL_BYTES,
+          max_messages: PULL,
           callback: (message) => {
             if (stopped) return;
             listener.post(delivered(broker, message));
