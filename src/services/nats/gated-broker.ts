@@ -19,7 +19,13 @@ import { parseDriverError } from './driver-errors.ts';
 
 const errorSchema = z.looseObject({ error: z.looseObject({ err_code: z.number(), description: z.string() }) });
 
+/** Requests that one period has under way at a time: more would only wait in the broker, until they count as unanswered. */
+const AT_ONCE = 32;
+
 export class GatedBroker {
+  #running = 0;
+  readonly #turns: (() => void)[] = [];
+
   readonly connection: NatsConnection;
   readonly timeoutMs: number;
   readonly #gate: Gate;
@@ -59,6 +65,19 @@ export class GatedBroker {
     return this.shut() ?? publishEach({ connection: this.connection, messages, timeoutMs: this.timeoutMs });
   }
 
+  /** Does the work when it is its turn; its time runs from then. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= AT_ONCE) await new Promise<void>((turn) => this.#turns.push(turn));
+    else this.#running++;
+    try {
+      return await work();
+    } finally {
+      const next = this.#turns.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+
   /** A request; the reply's message. */
   async request(subject: string, body?: object): Promise<{ kind: 'reply'; message: Msg } | Refused | Denied | Silent> {
     const shut = this.shut();
@@ -77,7 +96,7 @@ export class GatedBroker {
     body: object,
     schema: z.ZodType<T>,
   ): Promise<{ kind: 'reply'; value: T } | Refused | Denied | Silent> {
-    const reply = await this.request(`$JS.API.${subject}`, body);
+    const reply = await this.inTurn(() => this.request(`$JS.API.${subject}`, body));
     if (reply.kind !== 'reply') return reply;
     const json = readJson(reply.message.data);
     const refused = shaped(errorSchema, json);

@@ -18,12 +18,12 @@ export function natsLeaseRows({ broker, space }: { broker: GatedBroker; space: s
   const store = new StreamStore(broker, bucketStream(bucket));
   /** Where there is no row but a marker of one, a create has to expect the marker. */
   const markerRevision = async (): Promise<number> => {
-    const last = await store.last(subject);
+    const last = await store.lastAlone(subject);
     return last.kind === 'found' && isMarker(last.message.header) ? last.message.seq : 0;
   };
   return {
     async read() {
-      const last = await store.last(subject);
+      const last = await store.lastAlone(subject);
       if (last.kind === 'absent' || last.kind === 'denied' || last.kind === 'silent') return last;
       if (last.kind === 'refused') return { kind: 'silent', why: last.code };
       const { seq, storedAt, data, header } = last.message;

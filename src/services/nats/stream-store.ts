@@ -17,6 +17,8 @@ export interface StoredMessage {
 
 /** Largest page, in bytes: what one lane may hold in memory at a time. */
 const PAGE_BYTES = 4 * 1024 * 1024;
+/** Subjects in one request for last messages; the broker takes 1024. */
+const LASTS = 512;
 /** Deletes that are under way at a time. */
 const PIPELINE = 128;
 const NOT_FOUND = 404;
@@ -35,9 +37,18 @@ const infoSchema = z.object({
 });
 const doneSchema = z.looseObject({ success: z.boolean(), purged: z.number().optional() });
 
+type Found = { kind: 'found'; message: StoredMessage } | { kind: 'absent' };
+interface Waiting {
+  settle(outcome: LastOutcome): void;
+  fail(error: unknown): void;
+}
+type LastOutcome = Found | Refused | Denied | Silent;
+
 export class StreamStore {
   readonly #broker: GatedBroker;
   readonly stream: string;
+  /** Subjects whose last message is asked for in this turn of the loop, and who waits for it. */
+  #asked = new Map<string, Waiting[]>();
 
   constructor(broker: GatedBroker, stream: string) {
     this.#broker = broker;
@@ -74,22 +85,56 @@ export class StreamStore {
     after: number;
     limit: number;
   }): Promise<{ kind: 'read'; messages: StoredMessage[]; pending: number } | Silent> {
-    const shut = this.#broker.shut();
-    if (shut !== undefined) return shut;
-    const query = { seq: of.after + 1, next_by_subj: of.filter, batch: of.limit, max_bytes: PAGE_BYTES };
-    return collect(this.#broker, `$JS.API.DIRECT.GET.${this.stream}`, query);
+    return this.#get({ seq: of.after + 1, next_by_subj: of.filter, batch: of.limit, max_bytes: PAGE_BYTES });
   }
 
-  /** The last message on a concrete subject. */
-  async last(
-    subject: string,
-  ): Promise<{ kind: 'found'; message: StoredMessage } | { kind: 'absent' } | Refused | Denied | Silent> {
+  /**
+   * The last message on a concrete subject. What is asked for in one turn of the loop goes into one request, which is sent
+   * after everything that was asked for before it.
+   */
+  last(subject: string): Promise<LastOutcome> {
+    return new Promise((settle, fail) => {
+      if (this.#asked.size === 0) setImmediate(() => void this.#askLasts());
+      this.#asked.set(subject, [...(this.#asked.get(subject) ?? []), { settle, fail }]);
+    });
+  }
+
+  async #askLasts(): Promise<void> {
+    const asked = [...this.#asked];
+    this.#asked = new Map();
+    for (let at = 0; at < asked.length; at += LASTS) {
+      const part = asked.slice(at, at + LASTS);
+      const waiting = part.flatMap(([, each]) => each);
+      try {
+        const outcome = await this.#lasts(part.map(([subject]) => subject));
+        for (const [subject, each] of part) for (const { settle } of each) settle(lastOf(outcome, subject));
+      } catch (error) {
+        for (const { fail } of waiting) fail(error);
+      }
+    }
+  }
+
+  /** The same, asked for at once and alone: a denial is told at once too. */
+  async lastAlone(subject: string): Promise<LastOutcome> {
     const reply = await this.#broker.request(`$JS.API.DIRECT.GET.${this.stream}.${subject}`);
     if (reply.kind !== 'reply') return reply;
     const code = reply.message.headers?.code ?? 0;
     if (code === NOT_FOUND) return { kind: 'absent' };
     if (code !== 0) return { kind: 'refused', code: String(code), message: reply.message.headers?.description ?? '' };
     return { kind: 'found', message: stored(reply.message) };
+  }
+
+  async #lasts(subjects: readonly string[]): Promise<{ kind: 'read'; found: Map<string, StoredMessage> } | Silent> {
+    const read = await this.#get({ multi_last: subjects });
+    if (read.kind !== 'read') return read;
+    return { kind: 'read', found: new Map(read.messages.map((message) => [message.subject, message])) };
+  }
+
+  async #get(query: object): Promise<{ kind: 'read'; messages: StoredMessage[]; pending: number } | Silent> {
+    return this.#broker.inTurn(async () => {
+      const shut = this.#broker.shut();
+      return shut ?? collect(this.#broker, `$JS.API.DIRECT.GET.${this.stream}`, query);
+    });
   }
 
   /** Removes by sequence, many at a time. What is not there counts as removed. */
@@ -117,6 +162,12 @@ export class StreamStore {
     const reply = await this.#broker.api(`STREAM.PURGE.${this.stream}`, query, doneSchema);
     return reply.kind === 'reply' ? { kind: 'removed', count: reply.value.purged ?? 0 } : reply;
   }
+}
+
+function lastOf(outcome: { kind: 'read'; found: Map<string, StoredMessage> } | Silent, subject: string): LastOutcome {
+  if (outcome.kind === 'silent') return outcome;
+  const message = outcome.found.get(subject);
+  return message === undefined ? { kind: 'absent' } : { kind: 'found', message };
 }
 
 /** Collects the replies of a batched direct get, which ends with a message that only has a status. */
