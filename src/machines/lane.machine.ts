@@ -209,9 +209,11 @@ export const laneMachine = lane.createMachine({
       initial: 'Removing',
       states: {
         Removing: {
+          entry: ['forgetPlace', 'forgetReviews'],
           invoke: { id: 'removeEverything', src: 'removeEverything', input: who, ...ends },
           on: {
-            'entries.removed': '#lane.Gone',
+            /** What came while the removal was under way may have been missed by it. */
+            'entries.removed': [{ guard: 'hasNews', target: 'Removing', reenter: true }, { target: '#lane.Gone' }],
             'removal.failed': [
               {
                 guard: 'isOutOfRemovals',

@@ -53,6 +53,7 @@ export const lane = setup({
     told: raise(answerOf<LaneEvent>()),
     faulted: raise(surpriseOf),
     forgetPlace: assign({ waiting: 0, outstanding: 0, settled: 0, refused: 0 }),
+    forgetReviews: assign({ reviews: 0 }),
     keepPlace: assign(({ context }, place: Place) => ({
       waiting: context.waiting + place.waiting,
       outstanding: place.outstanding,
@@ -106,6 +107,7 @@ export const lane = setup({
   },
   guards: {
     mustReview: ({ context }) => context.refused > 0 || context.reviews > 0,
+    hasNews: ({ context }) => context.waiting > 0 || context.reviews > 0,
     hasOutstanding: ({ context }) => context.outstanding > 0,
     hasSettled: ({ context }) => context.settled > 0,
     isUnderDoubt: ({ context }) => context.unknowns > 0,
