@@ -64,7 +64,11 @@ export const RULES: readonly Rule[] = [
     to: ['src/domain/', 'src/services/ports.ts', 'src/services/credential.ts'],
     packages: 'any',
   },
-  { from: 'src/services/memory/', to: ['src/domain/', 'src/services/ports.ts'], packages: ['zod'] },
+  {
+    from: 'src/services/memory/',
+    to: ['src/domain/', 'src/services/ports.ts', 'src/services/fence.ts', 'src/services/tally.ts'],
+    packages: [],
+  },
   { from: 'src/client/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   { from: 'src/manager/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   {

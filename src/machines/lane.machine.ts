@@ -11,169 +11,10 @@
  * Nudges that arrive while the lane is busy are counted and met in `Deciding`. An effect echoes how many it was asked to
  * meet, and exactly those are taken off again: what came meanwhile is still there. Bodies stay in the services.
  */
-import { assign, raise, sendParent, setup } from 'xstate';
-import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { ends } from './effects.ts';
+import { type LaneContext, lane, type Who } from './lane.setup.ts';
 
-export type RecoverFact =
-  /** `waiting`: entries to hand off (or, beyond the first page, perhaps more). `refused`: copies no longer allowed. */
-  { type: 'place.recovered'; waiting: number; outstanding: number; settled: number; refused: number } | VerdictFact;
-/** The verdict of an earlier run stands: no ACL row then, none now. */
-export type VerdictFact = { type: 'verdict.stands' };
-/** `met`: how many of the waiting nudges this batch has met; 0 while the store holds more than was read. */
-export type AuthorizeFact =
-  | { type: 'batch.authorized'; release: number; refuse: number; met: number }
-  | { type: 'batch.empty'; met: number };
-export type RetiredFact = { type: 'lifecycle.retired' };
-export type RowFact = RetiredFact | { type: 'lifecycle.unknown' };
-/** `confirmed`: copies of this hand-off whose confirmation was seen before the broker's answer. */
-export type StoreFact =
-  | { type: 'copies.stored'; count: number; confirmed: number }
-  | { type: 'store.refused'; code: string };
-export type RemoveFact = { type: 'entries.removed'; met: number } | { type: 'removal.failed' };
-/** `copies`: taken off the outstanding ones, withdrawn or found settled. `settled`: entries that are still to be removed. */
-export type ReviewFact = { type: 'copies.withdrawn'; copies: number; settled: number; met: number };
-export type MarkFact = { type: 'mark.stored' };
-export type Silence = { type: 'broker.silent' };
-
-/** What the reader tells a lane; each is counted as one nudge. */
-export type LaneNudge =
-  | { type: 'entries.arrived' }
-  | { type: 'copies.confirmed'; count: number }
-  /** A leave or a changed grant: handed-off copies must be looked at again. */
-  | { type: 'review.asked' }
-  /** The member's ACL row changed. */
-  | { type: 'row.changed' };
-
-export type LaneEvent =
-  | RecoverFact
-  | AuthorizeFact
-  | RowFact
-  | StoreFact
-  | RemoveFact
-  | ReviewFact
-  | MarkFact
-  | Silence
-  | LaneNudge
-  | EffectFailed;
-
-export type LaneEnd = 'rested' | 'retired' | 'given-up';
-/** The lane has nothing to do. `nudges` is how many it has met: a reader that sent more lets it go on. */
-export type LaneReport = { type: 'lane.quiet'; member: string; end: LaneEnd; nudges: number };
-
-export interface LaneInput {
-  /** `owner.actor.uid`. */
-  readonly member: string;
-  readonly window: number;
-  readonly retries: number;
-  readonly backOffMs: number;
-  readonly backOffLimitMs: number;
-}
-
-interface LaneContext extends LaneInput {
-  readonly nudges: number;
-  /** Not 0 while there may be entries that were not handed off. */
-  readonly waiting: number;
-  readonly outstanding: number;
-  readonly settled: number;
-  readonly refused: number;
-  /** Reviews asked for and not yet made. */
-  readonly reviews: number;
-  /** Meetings without an ACL row, in a row. */
-  readonly unknowns: number;
-  /** Failures of the broker or of a removal, in a row. */
-  readonly failures: number;
-}
-
-type Place = { waiting: number; outstanding: number; settled: number; refused: number };
-type Who = { member: string };
 const who = ({ context }: { context: LaneContext }): Who => ({ member: context.member });
-
-const lane = setup({
-  types: { context: {} as LaneContext, events: {} as LaneEvent, input: {} as LaneInput },
-  actors: {
-    recoverPlace: asked<RecoverFact | RowFact | Silence, Who>('recoverPlace'),
-    authorizeBatch: asked<AuthorizeFact | VerdictFact | RowFact | Silence, Who & { waiting: number }>('authorizeBatch'),
-    handOff: asked<StoreFact | Silence, Who>('handOff'),
-    markHandedOff: asked<MarkFact | Silence, Who>('markHandedOff'),
-    removeSettled: asked<RemoveFact | Silence, Who & { settled: number }>('removeSettled'),
-    removeEverything: asked<RemoveFact | Silence, Who>('removeEverything'),
-    reviewCopies: asked<ReviewFact | RetiredFact | Silence, Who & { reviews: number }>('reviewCopies'),
-    markGivenUp: asked<MarkFact | Silence, Who & { attempts: number }>('markGivenUp'),
-  },
-  actions: {
-    told: raise(answerOf<LaneEvent>()),
-    faulted: raise(surpriseOf),
-    forgetPlace: assign({ waiting: 0, outstanding: 0, settled: 0, refused: 0 }),
-    keepPlace: assign(({ context }, place: Place) => ({
-      waiting: context.waiting + place.waiting,
-      outstanding: place.outstanding,
-      settled: context.settled + place.settled,
-      refused: place.refused,
-      unknowns: 0,
-      failures: 0,
-    })),
-    countArrived: assign(({ context }) => ({ waiting: context.waiting + 1, nudges: context.nudges + 1 })),
-    countConfirmed: assign(({ context }, { count }: { count: number }) => ({
-      settled: context.settled + count,
-      outstanding: Math.max(0, context.outstanding - count),
-      nudges: context.nudges + 1,
-    })),
-    countReview: assign(({ context }) => ({ reviews: context.reviews + 1, nudges: context.nudges + 1 })),
-    countBatch: assign(({ context }, { refuse = 0, met }: { refuse?: number; met: number }) => ({
-      settled: context.settled + refuse,
-      waiting: Math.max(0, context.waiting - met),
-      unknowns: 0,
-    })),
-    countHandedOff: assign(({ context }, { count, confirmed }: { count: number; confirmed: number }) => ({
-      outstanding: context.outstanding + count - confirmed,
-      settled: context.settled + confirmed,
-      failures: 0,
-    })),
-    countRemoved: assign(({ context }, { met }: { met: number }) => ({
-      settled: Math.max(0, context.settled - met),
-      failures: 0,
-    })),
-    countReviewed: assign(({ context }, review: { copies: number; settled: number; met: number }) => ({
-      outstanding: Math.max(0, context.outstanding - review.copies),
-      settled: context.settled + review.settled,
-      refused: 0,
-      reviews: Math.max(0, context.reviews - review.met),
-      failures: 0,
-    })),
-    countUnknown: assign(({ context }) => ({ unknowns: context.unknowns + 1 })),
-    countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
-    leaveSettled: assign({ settled: 0, failures: 0 }),
-    tellRemovalGivenUp: (_, _facts: Who) => {},
-    tellGivenUp: (_, _facts: Who & { attempts: number }) => {},
-    tellRefusedStore: (_, _facts: Who & { code: string; failures: number }) => {},
-    reportQuiet: sendParent(
-      ({ context }, { end }: { end: LaneEnd }): LaneReport => ({
-        type: 'lane.quiet',
-        member: context.member,
-        end,
-        nudges: context.nudges,
-      }),
-    ),
-  },
-  guards: {
-    mustReview: ({ context }) => context.refused > 0 || context.reviews > 0,
-    hasOutstanding: ({ context }) => context.outstanding > 0,
-    hasSettled: ({ context }) => context.settled > 0,
-    isUnderDoubt: ({ context }) => context.unknowns > 0,
-    mayHandOff: ({ context }) => context.waiting > 0 && context.outstanding < context.window,
-    hasReleased: (_, { release }: { release: number }) => release > 0,
-    isOutOfRetries: ({ context }) => context.unknowns > context.retries,
-    isOutOfRemovals: ({ context }) => context.failures >= context.retries,
-  },
-  delays: {
-    laneRest: 5_000,
-    unknownRetry: 2_000,
-    removalRetry: 2_000,
-    backOff: ({ context }) => backOff(context.failures, context.backOffMs, context.backOffLimitMs),
-  },
-});
-
 const fact = <E>({ event }: { event: E }): E => event;
 const retired = { 'lifecycle.retired': '#lane.Retired' } as const;
 const unknown = { 'lifecycle.unknown': { target: '#lane.Unknown', actions: 'countUnknown' } } as const;
@@ -368,9 +209,11 @@ export const laneMachine = lane.createMachine({
       initial: 'Removing',
       states: {
         Removing: {
+          entry: ['forgetPlace', 'forgetReviews'],
           invoke: { id: 'removeEverything', src: 'removeEverything', input: who, ...ends },
           on: {
-            'entries.removed': '#lane.Gone',
+            /** What came while the removal was under way may have been missed by it. */
+            'entries.removed': [{ guard: 'hasNews', target: 'Removing', reenter: true }, { target: '#lane.Gone' }],
             'removal.failed': [
               {
                 guard: 'isOutOfRemovals',

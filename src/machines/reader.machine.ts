@@ -10,7 +10,8 @@
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
 import { answerOf, asked, type EffectFailed, ends, heard, reasonOf, surpriseOf } from './effects.ts';
-import { type LaneInput, type LaneNudge, type LaneReport, laneMachine } from './lane.machine.ts';
+import type { LaneInput, LaneNudge, LaneReport } from './lane.facts.ts';
+import { laneMachine } from './lane.machine.ts';
 
 export type SurveyFact = { type: 'survey.made'; members: string[] } | { type: 'broker.silent' };
 export type ConfirmationFact =

@@ -10,19 +10,19 @@ import {
   type RouteFact,
   type SettleFact,
 } from '../machines/fanout.machine.ts';
-import {
-  type AuthorizeFact,
-  laneMachine,
-  type MarkFact,
-  type RecoverFact,
-  type RemoveFact,
-  type RetiredFact,
-  type ReviewFact,
-  type RowFact,
-  type Silence,
-  type StoreFact,
-  type VerdictFact,
-} from '../machines/lane.machine.ts';
+import type {
+  AuthorizeFact,
+  MarkFact,
+  RecoverFact,
+  RemoveFact,
+  RetiredFact,
+  ReviewFact,
+  RowFact,
+  Silence,
+  StoreFact,
+  VerdictFact,
+} from '../machines/lane.facts.ts';
+import { laneMachine } from '../machines/lane.machine.ts';
 import {
   type CatchUpFact,
   membershipMachine,

@@ -68,7 +68,8 @@ export interface StoredPost {
 
 /** A post delivered to the writer; settled once every copy of it is stored. */
 export interface DeliveredPost extends StoredPost {
-  settle(): void;
+  /** What the broker knows this delivery by; it outlives the pull and the connection that it came on. */
+  readonly receipt: string;
 }
 
 /** The posts of the space, and the writer's place in them. */
@@ -83,6 +84,8 @@ export interface Posts {
   }): Promise<{ kind: 'opened'; position: number; made: boolean } | Refused | Denied | Silent>;
   /** Pulls posts until stopped; `lost` when the pull ended or its consumer is gone. */
   pull(listener: { post(post: DeliveredPost): void; lost(why: string): void }): Stoppable;
+  /** Acknowledges posts, without waiting for anything: one whose acknowledgement is lost is delivered again. */
+  settle(of: { posts: readonly DeliveredPost[] }): void;
   /**
    * The posts of one channel with after < seq ≤ upTo, ascending, a page at a time. `first` is the smallest sequence that
    * retention may have left gaps below: 0 where nothing of the channel is at its limit.

@@ -232,7 +232,7 @@ export class FanoutWork {
   /** Acknowledges the round's posts, and answers who got something. */
   async settle(): Promise<{ type: 'posts.settled'; posts: number; members: string[] }> {
     const { posts, entries } = this.#round;
-    for (const post of posts) post.settle();
+    this.#ports.posts.settle({ posts });
     this.#buffer = this.#buffer.slice(posts.length);
     this.#round = NOTHING;
     this.#ports.tally.add('posts.settled', '', posts.length);

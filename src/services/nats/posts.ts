@@ -14,6 +14,7 @@ import { type StoredMessage, StreamStore } from './stream-store.ts';
 const PULL = 256;
 /** Posts of one channel read at a time. */
 const PAGE = 256;
+const ACK = '+ACK';
 /** Heartbeats missed in a row before the pull counts as dead. */
 const MISSED = 2;
 
@@ -73,7 +74,7 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
           max_messages: PULL,
           callback: (message) => {
             if (stopped) return;
-            listener.post(delivered(broker, message));
+            listener.post(delivered(message));
           },
         });
         close = () => messages.close();
@@ -91,6 +92,10 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
           await close();
         },
       };
+    },
+
+    settle({ posts }) {
+      for (const { receipt } of posts) broker.publish(receipt, ACK);
     },
 
     async range({ channel, after, upTo }, take) {
@@ -149,19 +154,15 @@ const silence = (outcome: { kind: string; why?: string }): Silent => ({
 });
 const asPost = ({ seq, subject, data }: StoredMessage): StoredPost => ({ seq, subject, data });
 
-function delivered(
-  broker: GatedBroker,
-  message: { seq: number; subject: string; data: Uint8Array; ack(): void },
-): DeliveredPost {
+function delivered(message: { seq: number; subject: string; data: Uint8Array }): DeliveredPost {
   const { seq, subject, data } = message;
-  return {
-    seq,
-    subject,
-    data,
-    settle: () => {
-      if (broker.shut() === undefined) message.ack();
-    },
-  };
+  return { seq, subject, data, receipt: receiptOf(message) };
+}
+
+/** The subject that a delivery is acknowledged on. The client's message has it, its type does not say so. */
+function receiptOf(message: object): string {
+  if ('reply' in message && typeof message.reply === 'string') return message.reply;
+  throw new Error('a delivery without a reply subject');
 }
 
 /**

@@ -1,0 +1,77 @@
+/** The handed-off copies in memory, and the news of what their members did with them. */
+import {
+  COPY_ENTRY_HEADER,
+  COPY_FRAME,
+  COPY_FRAME_HEADER,
+  MEMBER_HEADER,
+  readCopy,
+  WRITER_HEADER,
+} from '../../domain/entry.ts';
+import { type Member, memberKey } from '../../domain/names.ts';
+import { copiesOf, copySubject } from '../../domain/subjects.ts';
+import type { Copies, HeldCopy } from '../ports.ts';
+import { counts, type MemberStore, purge, removeForeign, removeSeqs, storeAll } from './member-store.ts';
+import type { Kept } from './stream.ts';
+import type { Wire } from './wire.ts';
+
+export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: string }): Copies {
+  const { broker } = wire;
+  const { dlv, space, deliveries } = broker;
+  const store: MemberStore = { wire, stream: dlv, port: 'copies', family: 'dlv' };
+  return {
+    storeAll: ({ member, copies }) =>
+      storeAll(
+        store,
+        copies.map(({ entrySeq, channel, data }) => ({
+          subject: copySubject(space, member, channel),
+          data,
+          headers: {
+            [COPY_FRAME_HEADER]: COPY_FRAME,
+            [COPY_ENTRY_HEADER]: String(entrySeq),
+            [WRITER_HEADER]: incarnation,
+            [MEMBER_HEADER]: memberKey(member),
+          },
+        })),
+      ),
+    held: ({ member }) =>
+      wire.look('copies.held', () => {
+        const { kept } = dlv.page({ filter: copiesOf(space, member), after: 0, limit: Number.POSITIVE_INFINITY });
+        return { kind: 'read', copies: kept.map((each) => held(space, member, each)) };
+      }),
+    remove: ({ seqs }) => removeSeqs(store, seqs),
+    purge: (of) => purge(store, of),
+    counts: (of) => counts(store, of),
+    removeForeign: (of) => removeForeign(store, of),
+    hearSettled(listener) {
+      let stopped = false;
+      const arrives = wire.newsOf('copies.hearSettled');
+      const fault = wire.faults.take('copies.hearSettled');
+      // News of the time when nobody was connected is gone.
+      const deaf = deliveries.listen((news) => broker.isUp && arrives(() => !stopped && listener.settled(news)));
+      const stop = () => {
+        stopped = true;
+        deaf();
+      };
+      arrives(() => {
+        if (stopped) return;
+        if (broker.isUp && fault === undefined) return listener.bound();
+        stop();
+        listener.lost(fault?.kind ?? 'disconnected');
+      });
+      return { stop: async () => stop() };
+    },
+  };
+}
+
+function held(space: string, member: Member, { seq, subject, data, header }: Kept): HeldCopy {
+  const read = readCopy(space, subject, header, data);
+  const foreign = read.kind === 'foreign' || memberKey(read.member) !== memberKey(member);
+  if (foreign) return { seq, channel: subject.split('.').slice(6).join('.'), generation: 0, post: 0, entrySeq: 0 };
+  return {
+    seq,
+    channel: read.copy.channel,
+    generation: read.copy.generation,
+    post: read.copy.seq,
+    entrySeq: read.entrySeq,
+  };
+}

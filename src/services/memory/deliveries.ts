@@ -1,0 +1,71 @@
+/** The members' side of DLV: their durables, and the news that a copy was confirmed or terminated. */
+import { type Member, memberKey } from '../../domain/names.ts';
+import { copiesOf } from '../../domain/subjects.ts';
+import type { Clock } from '../ports.ts';
+import type { Kept, MemoryStream } from './stream.ts';
+
+export interface Settlement {
+  readonly member: Member;
+  readonly seq: number;
+  readonly how: 'confirmed' | 'terminated';
+}
+
+const ACK_WAIT_MS = 60_000;
+const MAX_ACK_PENDING = 1_000;
+
+export class MemoryDeliveries {
+  readonly #clock: Clock;
+  readonly #stream: MemoryStream;
+  readonly #space: string;
+  /** Durables by member: what was taken and not acknowledged, since when. */
+  readonly #durables = new Map<string, Map<number, number>>();
+  readonly #listeners = new Set<(news: Settlement) => void>();
+
+  constructor({ clock, stream, space }: { clock: Clock; stream: MemoryStream; space: string }) {
+    this.#clock = clock;
+    this.#stream = stream;
+    this.#space = space;
+  }
+
+  add(member: Member): void {
+    if (!this.#durables.has(memberKey(member))) this.#durables.set(memberKey(member), new Map());
+  }
+  remove(member: Member): void {
+    this.#durables.delete(memberKey(member));
+  }
+
+  /** Takes the copies that are there and not taken, at most `limit`, oldest first. */
+  take(member: Member, limit: number): Kept[] {
+    const taken = this.#durables.get(memberKey(member));
+    if (taken === undefined) throw new Error(`${memberKey(member)} has no durable`);
+    const now = this.#clock.now().wallMs;
+    const all = this.#stream.page({ filter: copiesOf(this.#space, member), after: 0, limit: MAX_ACK_PENDING }).kept;
+    const free = all.filter(({ seq }) => now - (taken.get(seq) ?? Number.NEGATIVE_INFINITY) >= ACK_WAIT_MS);
+    const next = free.slice(0, limit);
+    for (const { seq } of next) taken.set(seq, now);
+    return next;
+  }
+
+  /** The member saw it surface. Nothing happens, and nothing is told, for a copy that is gone. */
+  confirm(member: Member, seq: number): void {
+    this.#settle({ member, seq, how: 'confirmed' });
+  }
+  terminate(member: Member, seq: number): void {
+    this.#settle({ member, seq, how: 'terminated' });
+  }
+  /** Gives it back: the next one who asks gets it at once. */
+  release(member: Member, seq: number): void {
+    this.#durables.get(memberKey(member))?.delete(seq);
+  }
+
+  #settle(news: Settlement): void {
+    this.#durables.get(memberKey(news.member))?.delete(news.seq);
+    if (!this.#stream.remove(news.seq)) return;
+    for (const listener of [...this.#listeners]) listener(news);
+  }
+
+  listen(listener: (news: Settlement) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,53 @@
+/** The pending entries in memory. */
+import { MEMBER_HEADER, readEntry, WRITER_HEADER } from '../../domain/entry.ts';
+import { readJson } from '../../domain/message.ts';
+import { type Member, memberKey } from '../../domain/names.ts';
+import { entriesOf, entrySubject } from '../../domain/subjects.ts';
+import type { Entries, EntryToStore, HeldEntry } from '../ports.ts';
+import { counts, type MemberStore, purge, removeForeign, removeSeqs, storeAll, tooLarge } from './member-store.ts';
+import type { Kept, ToKeep } from './stream.ts';
+import type { Wire } from './wire.ts';
+
+export function memoryEntries({ wire, incarnation }: { wire: Wire; incarnation: string }): Entries {
+  const { inbox, space } = wire.broker;
+  const store: MemberStore = { wire, stream: inbox, port: 'entries', family: 'dinbox' };
+  const outgoing = ({ member, channel, data, id }: EntryToStore): ToKeep => ({
+    subject: entrySubject(space, member, channel),
+    data,
+    headers: { [WRITER_HEADER]: incarnation, [MEMBER_HEADER]: memberKey(member) },
+    ...(id === undefined ? {} : { msgId: id }),
+  });
+  return {
+    storeAll: ({ entries }) => storeAll(store, entries.map(outgoing)),
+    async storeEach({ entries }) {
+      const outcome = await wire.ask('entries.storeEach', () => {
+        const refused: { index: number; code: string }[] = [];
+        for (const [index, message] of entries.map(outgoing).entries()) {
+          const large = tooLarge(store, message);
+          if (large === undefined) inbox.publish(message);
+          else refused.push({ index, code: large.code });
+        }
+        return { kind: 'stored' as const, refused };
+      });
+      // Where the broker takes none of them, it is not one entry's fault.
+      return outcome.kind === 'refused' ? { kind: 'silent', why: `refused: ${outcome.code}` } : outcome;
+    },
+    page: ({ member, after, limit }) =>
+      wire.look('entries.page', () => {
+        const { kept, pending } = inbox.page({ filter: entriesOf(space, member), after, limit });
+        return { kind: 'read', entries: kept.map((each) => held(space, member, each)), more: pending > 0 };
+      }),
+    remove: ({ seqs }) => removeSeqs(store, seqs),
+    purge: (of) => purge(store, of),
+    counts: (of) => counts(store, of),
+    removeForeign: (of) => removeForeign(store, of),
+  };
+}
+
+function held(space: string, member: Member, { seq, storedAt, subject, data, header }: Kept): HeldEntry {
+  const read = readEntry(space, subject, header, data);
+  if (read.kind === 'foreign') return { seq, storedAt, entry: undefined, why: read.why, message: undefined };
+  if (memberKey(read.member) !== memberKey(member))
+    return { seq, storedAt, entry: undefined, why: 'foreign-member', message: undefined };
+  return { seq, storedAt, entry: read.entry, message: (readJson(data) as { msg: unknown }).msg };
+}

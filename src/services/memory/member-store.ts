@@ -1,0 +1,84 @@
+/** What the stores of entries and of copies have in common: counts, and removal by sequence and by subject. */
+import { type Member, memberKey } from '../../domain/names.ts';
+import { readMemberSubject } from '../../domain/subjects.ts';
+import type { Counts, Denied, Refused, Silent, StoreOutcome } from '../ports.ts';
+import type { MemoryStream, ToKeep } from './stream.ts';
+import type { Wire } from './wire.ts';
+
+/** nats-server's number for a message above its payload limit. */
+export const TOO_LARGE = '10054';
+const HEADER_FRAME = 'NATS/1.0\r\n\r\n'.length;
+
+export interface MemberStore {
+  readonly wire: Wire;
+  readonly stream: MemoryStream;
+  readonly port: 'entries' | 'copies';
+  readonly family: 'dinbox' | 'dlv';
+}
+
+/** The refusal of a message that the broker would not carry. */
+export function tooLarge({ wire }: MemberStore, { data, headers = {}, msgId, subject }: ToKeep): Refused | undefined {
+  const all = Object.entries(msgId === undefined ? headers : { ...headers, 'Nats-Msg-Id': msgId });
+  const head = all.reduce((sum, [name, value]) => sum + name.length + value.length + ': \r\n'.length, HEADER_FRAME);
+  return data.length + head <= wire.broker.maxPayload
+    ? undefined
+    : { kind: 'refused', code: TOO_LARGE, message: `message on ${subject} is too large` };
+}
+
+export async function storeAll(store: MemberStore, messages: readonly ToKeep[]): Promise<StoreOutcome> {
+  const large = messages.map((message) => tooLarge(store, message)).find((refused) => refused !== undefined);
+  if (large !== undefined) return large;
+  const outcome = await store.wire.ask(`${store.port}.storeAll`, () => store.stream.batch(messages));
+  return outcome.kind === 'conflict'
+    ? { kind: 'refused', code: 'conflict', message: 'another write came first' }
+    : outcome;
+}
+
+export const removeSeqs = (
+  { wire, stream, port }: MemberStore,
+  seqs: readonly number[],
+): Promise<{ kind: 'removed' } | Refused | Denied | Silent> =>
+  wire.ask(`${port}.remove`, () => {
+    for (const seq of seqs) stream.remove(seq);
+    return { kind: 'removed' as const };
+  });
+
+export const purge = (
+  { wire, stream, port, family }: MemberStore,
+  { member, channel, upTo }: { member: Member; channel?: string; upTo: number },
+): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent> =>
+  wire.ask(`${port}.purge`, () => {
+    const filter = `cotal.${wire.broker.space}.${family}.${memberKey(member)}.${channel ?? '>'}`;
+    return { kind: 'removed' as const, count: stream.purge({ filter, upTo }) };
+  });
+
+export const counts = (
+  { wire, stream, port, family }: MemberStore,
+  { member }: { member?: Member },
+): Promise<Counts | Silent> =>
+  wire.look(`${port}.counts`, () => {
+    const { space } = wire.broker;
+    const head = `cotal.${space}.${family}.`;
+    const filter = member === undefined ? `${head}>` : `${head}${memberKey(member)}.>`;
+    const found = new Map<string, number>();
+    const foreign: string[] = [];
+    for (const [subject, count] of stream.subjects(filter)) {
+      const place = readMemberSubject(space, family, subject);
+      if (place === undefined) {
+        foreign.push(subject);
+        continue;
+      }
+      const key = memberKey(place.member);
+      found.set(key, (found.get(key) ?? 0) + count);
+    }
+    return { kind: 'read', counts: found, foreign, lastSeq: stream.lastSeq };
+  });
+
+export const removeForeign = (
+  { wire, stream, port }: MemberStore,
+  { subjects, upTo }: { subjects: readonly string[]; upTo: number },
+): Promise<{ kind: 'removed' } | Refused | Denied | Silent> =>
+  wire.ask(`${port}.removeForeign`, () => {
+    for (const filter of subjects) stream.purge({ filter, upTo });
+    return { kind: 'removed' as const };
+  });

@@ -1,0 +1,148 @@
+/** What happens in a world, and when: drawn from its seed. */
+import type { Person } from './people.ts';
+import { DURABLE, LIVE, World } from './world.ts';
+
+const PATTERNS = [['>'], ['ops'], ['ops', 'ops.night'], ['dev'], []] as const;
+/** Faults are drawn among these: the calls of the delivery plane. */
+const PORTS = ['posts.*', 'entries.*', 'copies.*', 'rows.*', 'rowWatch.*', 'leaseRows.*', '*'] as const;
+
+type Deed = (world: World) => void | Promise<void>;
+
+const anyone = (world: World): Person => world.random.pick(world.people);
+const channelOf = (world: World): string => world.random.pick(DURABLE);
+
+const deeds: readonly (readonly [weight: number, deed: Deed])[] = [
+  [
+    30,
+    (world) => {
+      const { random } = world;
+      const from = anyone(world);
+      if (from.retired) return;
+      const isLive = random.chance(0.2);
+      const id = random.chance(0.15) ? '' : random.chance(0.1) ? 'again' : `p${world.posts.length}`;
+      const mentions = isLive ? [anyone(world).name, ...(random.chance(0.2) ? ['nobody'] : [])] : [];
+      world.post(from, isLive ? LIVE : channelOf(world), { id, mentions });
+    },
+  ],
+  [12, (world) => void withLiving(world, (person) => world.join(person, channelOf(world)))],
+  [12, (world) => void withLiving(world, (person) => world.leave(person, channelOf(world)))],
+  [4, (world) => void withLiving(world, (person) => world.grant(person, [...world.random.pick(PATTERNS)]))],
+  [2, (world) => void withLiving(world, (person) => world.reauthorize(person))],
+  [
+    0.4,
+    (world) => {
+      const living = world.people.filter(({ retired }) => !retired);
+      if (living.length > 2) world.retire(world.random.pick(living));
+    },
+  ],
+  [
+    1,
+    (world) =>
+      void withLiving(world, (person) => {
+        person.mentionedAfter = Number.POSITIVE_INFINITY;
+        world.loseAcl(person);
+        world.say(`the ACL row of ${person.name} is lost`);
+      }),
+  ],
+  [3, (world) => void withLiving(world, (person) => world.writeAcl(person))],
+  [15, (world) => void withLiving(world, (person) => world.take(person, 1 + world.random.below(5)))],
+  [12, (world) => void withLiving(world, (person) => world.confirm(person, 1 + world.random.below(5)))],
+  [
+    1,
+    (world) =>
+      void withLiving(world, (person) => {
+        const [kept] = person.inHand.splice(0, 1);
+        if (kept !== undefined && world.broker.isUp) world.broker.deliveries.terminate(person.member, kept.seq);
+      }),
+  ],
+  [
+    2,
+    (world) =>
+      void withLiving(world, (person) => {
+        for (const kept of person.inHand.splice(0)) world.broker.deliveries.release(person.member, kept.seq);
+      }),
+  ],
+  [0.6, (world) => world.killDaemon()],
+  [0.4, (world) => world.daemon?.stop()],
+  [
+    0.5,
+    (world) => {
+      if (!world.broker.isUp) return;
+      world.say('the broker is away');
+      world.broker.stop();
+    },
+  ],
+  [
+    8,
+    (world) => {
+      if (world.broker.isUp) return;
+      world.say('the broker is back');
+      world.broker.start();
+    },
+  ],
+  [
+    3,
+    ({ random, faults, say }) => {
+      const pattern = random.pick(PORTS);
+      const times = 1 + random.below(3);
+      const kind = random.below(3);
+      if (kind === 0) faults.silent(pattern, times);
+      else if (kind === 1) faults.loseAnswer(pattern, times);
+      else faults.refuse(random.pick(['entries.*', 'copies.*']), '10077', times);
+      void say;
+    },
+  ],
+  [0.2, (world) => world.broker.deleteFanout()],
+  [2, (world) => world.forge()],
+  [10, (world) => world.time.advance(world.random.below(2_000))],
+  [10, (world) => world.time.advance(Math.min(60_000, world.time.untilNext()))],
+  [0.3, (world) => world.time.stall(world.random.below(40_000))],
+];
+
+function withLiving(world: World, deed: (person: Person) => void): void {
+  const person = anyone(world);
+  if (!person.retired) deed(person);
+}
+
+/** Lives through a seed; answers everything that went wrong. */
+export async function live(seed: number, of: { steps?: number } = {}): Promise<World> {
+  const world = new World(seed);
+  const { random, network } = world;
+  const steps = of.steps ?? 150 + random.below(150);
+  world.startDaemon();
+  for (let i = 0; i < steps && world.wrong.length === 0; i++) {
+    if (world.daemon === undefined && random.chance(0.3)) world.startDaemon();
+    await random.weighted(deeds)(world);
+    for (let legs = random.below(20); legs > 0; legs--) await network.step();
+    if (random.chance(0.1)) await network.quiesce();
+  }
+  await settle(world);
+  return world;
+}
+
+/** Everything is well again, everybody reads: in the end nothing is missing and nothing is left. */
+async function settle(world: World): Promise<void> {
+  const { network, time, broker, faults } = world;
+  faults.clear();
+  if (!broker.isUp) broker.start();
+  world.say('everything is well');
+  for (const person of world.people) if (!person.retired) world.writeAcl(person);
+  let asked = 0;
+  for (let round = 0; round < 400 && world.wrong.length === 0; round++) {
+    if (world.daemon === undefined) world.startDaemon();
+    await network.quiesce();
+    for (const person of world.people) {
+      if (person.retired) continue;
+      person.inHand.splice(0).forEach((kept) => void broker.deliveries.release(person.member, kept.seq));
+      world.take(person, 1_000);
+      world.confirm(person, 1_000);
+    }
+    await network.quiesce();
+    if (round > 5 && world.daemon?.isServing && world.missing().length + world.left().length === 0) return;
+    if (round % 20 === 19 && asked++ < 3) world.forgetRequests();
+    time.advance(Math.min(20_000, Math.max(1, time.untilNext())));
+  }
+  if (world.wrong.length > 0) return;
+  world.wrong.push(...world.missing(), ...world.left());
+  if (world.daemon?.isServing !== true) world.wrong.push('the daemon does not serve');
+}
