@@ -2,8 +2,6 @@
  * What the steps of a daemon's start do (D1), and what they leave for the next ones. Each is done or throws the refusal
  * that names what is wrong; until the lease nothing is written on the broker (D2).
  */
-import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
 import { accountOf } from './domain/claims.ts';
 import { Plane3Error } from './domain/errors/catalogue.ts';
 import type { Numbers } from './domain/numbers.ts';
@@ -11,6 +9,7 @@ import { refuseObserver } from './domain/observer.ts';
 import { type Credential, readCreds } from './services/credential.ts';
 import { fsStore } from './services/local/fs-store.ts';
 import { findMesh } from './services/local/mesh-registry.ts';
+import { workspaceRoot } from './services/local/workspace.ts';
 import type { Dial } from './services/nats/connect.ts';
 import { connectOnce } from './services/nats/connect.ts';
 import { parseDriverError } from './services/nats/driver-errors.ts';
@@ -31,14 +30,6 @@ export interface StartRequest {
 }
 
 const LOCAL_DEFAULT = 'nats://127.0.0.1:4222';
-
-/** The nearest folder at or above `from` that has a `.cotal`. */
-export function nearestRoot(from: string): string | undefined {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.cotal'))) return folder;
-    if (dirname(folder) === folder) return undefined;
-  }
-}
 
 export class Start {
   readonly #asked: StartRequest;
@@ -68,12 +59,8 @@ export class Start {
   async findRoot(): Promise<void> {
     const { root, store, space } = this.#asked;
     if (store !== undefined) return;
-    const directory = resolve(root ?? process.cwd());
-    const found =
-      root === undefined ? nearestRoot(directory) : existsSync(join(directory, '.cotal')) ? directory : undefined;
-    if (found === undefined) throw new Plane3Error('start.root', { directory });
-    this.#root = found;
-    this.#store = fsStore({ root: found, space });
+    this.#root = workspaceRoot(root === undefined ? {} : { root });
+    this.#store = fsStore({ root: this.#root, space });
   }
 
   async readCredential(): Promise<void> {

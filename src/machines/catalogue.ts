@@ -1,4 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
+import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 
 /**
@@ -17,4 +18,7 @@ export interface CatalogueEntry {
   readonly restorable: boolean;
 }
 
-export const catalogue: readonly CatalogueEntry[] = [{ name: 'lease', machine: leaseMachine, restorable: false }];
+export const catalogue: readonly CatalogueEntry[] = [
+  { name: 'lease', machine: leaseMachine, restorable: false },
+  { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
+];

@@ -12,4 +12,9 @@ export const agentErrors = defineErrors({
     template: 'agent {principal}: {step} did not succeed: {reason}',
     help: 'No credential was made. Run the same command again: what was begun is taken up or left unused.',
   },
+  'agent.list': {
+    kind: 'retry',
+    template: 'the agents cannot be listed: {what} was not answered: {reason}',
+    help: 'Nothing was changed. Try again, or see what is wrong with "cotal status".',
+  },
 });

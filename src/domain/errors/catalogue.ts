@@ -1,5 +1,7 @@
 import { agentErrors } from './agents.ts';
 import { brokerErrors } from './broker.ts';
+import { cliErrors } from './cli.ts';
+import { clientErrors } from './client.ts';
 import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './define.ts';
 import { deliveryErrors } from './delivery.ts';
 import { meshErrors } from './mesh.ts';
@@ -12,6 +14,8 @@ export const errorCatalogue = {
   ...brokerErrors,
   ...agentErrors,
   ...deliveryErrors,
+  ...clientErrors,
+  ...cliErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

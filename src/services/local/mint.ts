@@ -54,7 +54,7 @@ export async function mint(
   return { publicKey: pair.publicKey, jwt, claims, pair };
 }
 
-/** Where the credential of this name lies. `name`: a profile, or the principal of an agent. */
+/** Where the credential of this name lies. `name`: a profile, or `agents/` and the principal of an agent. */
 export const credsPath = (root: string, space: string, name: string): string =>
   join(cotalFolder(root), `space.${spaceKey(space)}`, `${name}.creds`);
 

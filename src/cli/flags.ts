@@ -1,0 +1,30 @@
+/** Readers of arguments and options; each refuses what is outside its grammar by name, before anything is done. */
+import { Plane3Error } from '../domain/errors/catalogue.ts';
+import { parsePattern } from '../domain/names.ts';
+
+/** A list with commas: `a,b`. Blanks around its parts do not count. */
+export const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+export const patterns = (text: string): string[] => list(text).map(parsePattern);
+
+/** A whole number in a range; `name` is the option's, for the error. */
+export const whole =
+  (name: string, least: number, most: number = 2 ** 31 - 1) =>
+  (text: string): number => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new Plane3Error('number.positive', { name, input: text, least, most });
+  };
+
+/** One of the words that an option takes. */
+export const oneOf =
+  <const Word extends string>(name: string, words: readonly Word[]) =>
+  (text: string): Word => {
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new Plane3Error('flag.word', { name, input: text, words: words.join(', ') });
+  };

@@ -1,0 +1,42 @@
+import { defineErrors } from './define.ts';
+
+/** Refusals of the command line itself. */
+export const cliErrors = defineErrors({
+  'cli.usage': {
+    kind: 'refuse',
+    exit: 64,
+    template: '{command}: {reason}',
+    help: 'Nothing was done. "{command} --help" shows what it takes.',
+  },
+  'flag.word': {
+    kind: 'refuse',
+    exit: 64,
+    template: '{name} is "{input}", not one of {words}',
+    help: 'Nothing was changed.',
+  },
+  'place.root': {
+    kind: 'refuse',
+    template: '--root {directory} has no .cotal',
+    help: 'Nothing was read and nothing was dialled. Run "cotal up" on that root first, or name another one.',
+  },
+  'place.other-root': {
+    kind: 'refuse',
+    template: 'the mesh recorded for space {space} on this machine is that of {recorded}, not of {root}',
+    help: 'Nothing was dialled. Name that root with --root, or start this one with "cotal up".',
+  },
+  'place.other-account': {
+    kind: 'refuse',
+    template: 'credential {path} is one of account {account}, but space {space} is account {recorded}',
+    help: 'Nothing was dialled. Add the agent on this mesh with "cotal agent add", or name the --root it belongs to.',
+  },
+  'agent.no-credential': {
+    kind: 'refuse',
+    template: 'there is no credential of agent {name} in {path}',
+    help: 'Nothing was dialled. Add the agent with "cotal agent add {name}", or name the --root and --space that have it.',
+  },
+  'broker.unreachable': {
+    kind: 'retry',
+    template: 'the broker at {url} cannot be used: {reason}',
+    help: 'Nothing was sent. Start the mesh with "cotal up", or see what is wrong with "cotal status".',
+  },
+});
