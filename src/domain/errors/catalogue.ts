@@ -4,6 +4,7 @@ import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './defi
 import { deliveryErrors } from './delivery.ts';
 import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
+import { providerErrors } from './provider.ts';
 
 /** Every error that plane3 can report, by code. */
 export const errorCatalogue = {
@@ -12,6 +13,7 @@ export const errorCatalogue = {
   ...brokerErrors,
   ...agentErrors,
   ...deliveryErrors,
+  ...providerErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
