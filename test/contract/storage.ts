@@ -55,9 +55,7 @@ export function storageContract(name: string, open: () => Promise<Storage>): voi
     it('keeps texts as they are: NULL, quotes, umlauts and emoji', async () => {
       const storage = await open();
       for (const text of ["it's", 'ä€😀', '']) {
-        expect(await storage.query(sql('SELECT ? AS text, ? AS nought', text, null))).toEqual([
-          { text, nought: null },
-        ]);
+        expect(await storage.query(sql('SELECT ? AS text, ? AS nought', text, null))).toEqual([{ text, nought: null }]);
       }
     });
 
