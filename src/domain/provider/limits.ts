@@ -14,6 +14,10 @@ export interface ProviderLimits {
   readonly reapMs: number;
   /** Time that a socket may stay open without being bound. */
   readonly unboundMs: number;
+  /** How long a register may be under way before its socket counts as unbound again. */
+  readonly registerMs: number;
+  /** Wait after a step that failed and is owed. */
+  readonly againMs: number;
   /** Database work of one frame. */
   readonly storageMs: number;
   /** Least time between two projections of liveness into the database. */
@@ -41,6 +45,8 @@ const entries = {
   attachMs: ['HOSTED_ATTACH_MS', 35_000],
   reapMs: ['HOSTED_REAP_MS', 45_000],
   unboundMs: ['HOSTED_UNBOUND_MS', 15_000],
+  registerMs: ['HOSTED_REGISTER_MS', 10_000],
+  againMs: ['HOSTED_AGAIN_MS', 5_000],
   storageMs: ['HOSTED_STORAGE_MS', 8_000],
   projectMs: ['HOSTED_PROJECT_MS', 20_000],
   retryMs: ['HOSTED_RETRY_MS', 30_000],

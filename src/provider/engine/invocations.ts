@@ -108,3 +108,16 @@ export async function settleInvocation(
   ]);
   return rows?.length === 1 ? 'counted' : 'unknown';
 }
+
+/** A new instance took the provider over: what the old one was working on is pending again. */
+export async function reschedule(engine: Engine, at: ProviderAt): Promise<void> {
+  await engine.storage.batch([
+    sql(
+      `UPDATE action_invocations SET status = 'pending', dispatched_provider = NULL
+       WHERE workspace_id = ? AND node_id = ? AND dispatched_provider = ? AND status = 'dispatched'`,
+      at.workspace,
+      at.node,
+      at.provider,
+    ),
+  ]);
+}

@@ -3,7 +3,7 @@
  * disconnect path. Every write but the registration itself holds only while the row still carries the given instance, so
  * that a late one cannot touch what another connection has taken over.
  */
-import type { CapabilityVerdicts } from '../../domain/provider/capabilities.ts';
+import { type CapabilityVerdicts, isProtocolCapability } from '../../domain/provider/capabilities.ts';
 import type { AdvertisedCapability } from '../../domain/provider/frames.ts';
 import type { Projection } from '../../domain/provider/liveness.ts';
 import { listed, numberIn, type Row, type Statement, sql, textIn } from '../storage/port.ts';
@@ -72,8 +72,7 @@ const beforeOf = (row: Row | undefined): ProviderBefore | undefined =>
     lastHeartbeatAt: numberIn(row, 'last_heartbeat_at') ?? null,
   };
 
-export interface Registration extends ProviderAt {
-  readonly instance: string;
+export interface Registration extends Instanced {
   readonly advertised: readonly AdvertisedCapability[];
   readonly verdicts: CapabilityVerdicts;
   readonly maxAgents: number;
@@ -115,18 +114,19 @@ export async function writeRegistration(engine: Engine, registration: Registrati
   ]);
 }
 
-const actionsOf = (at: ProviderAt, actions: readonly AdvertisedCapability[]): readonly Statement[] => [
+const actionsOf = (at: Instanced, actions: readonly AdvertisedCapability[]): readonly Statement[] => [
   sql(
-    'DELETE FROM actions WHERE workspace_id = ? AND node_id = ? AND provider_name = ?',
+    `DELETE FROM actions WHERE workspace_id = ? AND node_id = ? AND provider_name = ? AND ${holds}`,
     at.workspace,
     at.node,
     at.provider,
+    ...instanceOf(at),
   ),
   sql(
     `INSERT INTO actions (workspace_id, node_id, name, provider_name, kind, global, metadata)
      SELECT ?, ?, value ->> 'name', ?, coalesce(value ->> 'kind', 'action'), coalesce(value ->> 'global', 0),
        coalesce(json_extract(value, '$.metadata'), '{}')
-     FROM json_each(?) WHERE true
+     FROM json_each(?) WHERE ${holds}
      ON CONFLICT (workspace_id, node_id, name) DO UPDATE SET provider_name = excluded.provider_name,
        kind = excluded.kind, global = excluded.global, metadata = excluded.metadata
      WHERE NOT EXISTS (SELECT 1 FROM node_providers p WHERE p.workspace_id = actions.workspace_id
@@ -135,8 +135,13 @@ const actionsOf = (at: ProviderAt, actions: readonly AdvertisedCapability[]): re
     at.node,
     at.provider,
     listed(actions),
+    ...instanceOf(at),
   ),
 ];
+
+/** The row still carries that instance. */
+const holds = `EXISTS (SELECT 1 FROM node_providers WHERE ${here} AND instance_id = ?)`;
+const instanceOf = (at: Instanced) => [at.workspace, at.node, at.provider, at.instance];
 
 /** A node is online while one of its providers is; its figures are their sums. */
 const aggregateOf = ({ workspace, node }: ProviderAt): Statement =>
@@ -226,8 +231,8 @@ export async function restoreProvider(
   incumbent: { readonly instance: string; readonly before: ProviderBefore | undefined },
 ): Promise<void> {
   const { before } = incumbent;
-  const advertised = before === undefined ? [] : (JSON.parse(before.capabilities) as AdvertisedCapability[]);
   await engine.storage.batch([
+    ...(before === undefined ? [] : actionsOf(at, actionsBefore(before))),
     sql(
       `UPDATE node_providers SET instance_id = ?, status = 'online', capabilities = coalesce(?, capabilities),
          handlers_live = coalesce(?, handlers_live), load = ?, active_agents = coalesce(?, active_agents),
@@ -244,10 +249,9 @@ export async function restoreProvider(
       at.provider,
       at.instance,
     ),
-    ...actionsOf(
-      at,
-      advertised.filter(({ name }) => !name.startsWith('relay:')),
-    ),
     aggregateOf(at),
   ]);
 }
+
+const actionsBefore = ({ capabilities }: ProviderBefore): readonly AdvertisedCapability[] =>
+  (JSON.parse(capabilities) as AdvertisedCapability[]).filter(({ name }) => !isProtocolCapability(name));
