@@ -58,6 +58,22 @@ export async function takePending(engine: Engine, at: ProviderAt, limit: number)
   return (rows ?? []).map(invokeFrame);
 }
 
+/** Takes one for its attempt; undefined when somebody else took it first. */
+export async function takeInvocation(engine: Engine, at: ProviderAt, id: string): Promise<InvokeFrame | undefined> {
+  const [rows] = await engine.storage.batch([
+    sql(
+      `UPDATE action_invocations SET status = 'dispatched', dispatched_provider = provider_name,
+         attempts = attempts + 1, dispatched_at = ?
+       WHERE id = ? AND workspace_id = ? AND status = 'pending' RETURNING id, action, input, agent_id, agent_name`,
+      seconds(engine),
+      id,
+      at.workspace,
+    ),
+  ]);
+  const row = rows?.[0];
+  return row && invokeFrame(row);
+}
+
 const invokeFrame = (row: Row): InvokeFrame => {
   const agent = textIn(row, 'agent_id');
   const name = textIn(row, 'agent_name');

@@ -8,6 +8,7 @@ import type { DeliverFrame, DeliveryMode, SendableFrame } from '../../domain/pro
 import { isConflict, numberIn, type Row, sql, textIn } from '../storage/port.ts';
 import { deliveredMark, deliverFrame, refusedMark } from './deliveries.ts';
 import { type Engine, type ProviderAt, seconds } from './engine.ts';
+import { invoke, returnPending, takeInvocation } from './invocations.ts';
 
 /** The way to a node's object: frames for one provider, answered in order. Rejects when the object cannot be asked. */
 export interface Dispatcher {
@@ -188,3 +189,22 @@ const recipientOf = (row: Row, result: SendResult | { delivered: false; reason: 
   state: result.delivered ? 'delivered' : 'queued',
   ...(result.delivered ? {} : { reason: result.reason }),
 });
+
+/**
+ * Invokes an action of a node: put down as pending, then taken for its attempt, then offered to the object; what the
+ * object did not write is pending again, and goes out when its provider registers. False when no provider serves it.
+ */
+export async function dispatchInvocation(
+  engine: Engine,
+  dispatcher: Dispatcher,
+  request: Parameters<typeof invoke>[1],
+): Promise<boolean> {
+  const made = await invoke(engine, request);
+  if (made === undefined) return false;
+  const at = { workspace: request.workspace, node: request.node, provider: made.provider };
+  const frame = await takeInvocation(engine, at, made.id);
+  if (frame === undefined) return true;
+  const answers = await dispatcher.send({ ...at, frames: [frame] }).catch(() => undefined);
+  if (answers?.[0]?.delivered !== true) await returnPending(engine, at, [made.id]);
+  return true;
+}
