@@ -203,7 +203,9 @@ export interface Copies {
 export interface Rows {
   acl(of: { member: Member }): Promise<{ kind: 'read'; acl: AclState; revision: number } | Silent>;
   /** Lifecycles of a principal that hold a live grant. */
-  lifecycles(of: { principal: string }): Promise<{ kind: 'read'; members: { member: Member; acl: AclState }[] } | Silent>;
+  lifecycles(of: {
+    principal: string;
+  }): Promise<{ kind: 'read'; members: { member: Member; acl: AclState }[] } | Silent>;
   membership(of: {
     channel: string;
     member: Member;

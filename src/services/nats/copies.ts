@@ -1,6 +1,13 @@
 /** The handed-off copies on DLV, and the news that a member confirmed or terminated one. */
 import { z } from 'zod';
-import { COPY_ENTRY_HEADER, COPY_FRAME, COPY_FRAME_HEADER, MEMBER_HEADER, readCopy, WRITER_HEADER } from '../../domain/entry.ts';
+import {
+  COPY_ENTRY_HEADER,
+  COPY_FRAME,
+  COPY_FRAME_HEADER,
+  MEMBER_HEADER,
+  readCopy,
+  WRITER_HEADER,
+} from '../../domain/entry.ts';
 import { readJson, shaped } from '../../domain/message.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
 import { copiesOf, copySubject, readDeliveryConsumer, streams } from '../../domain/subjects.ts';
@@ -14,7 +21,15 @@ import { type StoredMessage, StreamStore } from './stream-store.ts';
 const PAGE = 256;
 const eventSchema = z.looseObject({ stream: z.string(), consumer: z.string(), stream_seq: z.int().min(1) });
 
-export function natsCopies({ broker, space, incarnation }: { broker: GatedBroker; space: string; incarnation: string }): Copies {
+export function natsCopies({
+  broker,
+  space,
+  incarnation,
+}: {
+  broker: GatedBroker;
+  space: string;
+  incarnation: string;
+}): Copies {
   const stream = streams(space).dlv;
   const store = new StreamStore(broker, stream);
   const press = new Press(broker);
@@ -44,7 +59,10 @@ export function natsCopies({ broker, space, incarnation }: { broker: GatedBroker
     },
     remove: ({ seqs }) => store.remove(seqs),
     purge: ({ member, channel, upTo }) =>
-      store.purge({ filter: channel === undefined ? copiesOf(space, member) : copySubject(space, member, channel), upTo }),
+      store.purge({
+        filter: channel === undefined ? copiesOf(space, member) : copySubject(space, member, channel),
+        upTo,
+      }),
     counts: ({ member }) => countsOf(store, space, 'dlv', member),
     removeForeign: ({ subjects, upTo }) => removeSubjects(store, subjects, upTo),
     hearSettled(listener) {
@@ -54,7 +72,8 @@ export function natsCopies({ broker, space, incarnation }: { broker: GatedBroker
             if (error !== null) return listener.lost(error.message);
             const read = shaped(eventSchema, readJson(message.data));
             const member = read === undefined ? undefined : readDeliveryConsumer(read.consumer);
-            if (read?.stream === stream && member !== undefined) listener.settled({ member, seq: read.stream_seq, how });
+            if (read?.stream === stream && member !== undefined)
+              listener.settled({ member, seq: read.stream_seq, how });
           },
         });
       const subscriptions = [
@@ -78,5 +97,11 @@ function held(space: string, member: Member, { seq, subject, data, header }: Sto
   const read = readCopy(space, subject, header, data);
   const foreign = read.kind === 'foreign' || memberKey(read.member) !== memberKey(member);
   if (foreign) return { seq, channel: subject.split('.').slice(6).join('.'), generation: 0, post: 0, entrySeq: 0 };
-  return { seq, channel: read.copy.channel, generation: read.copy.generation, post: read.copy.seq, entrySeq: read.entrySeq };
+  return {
+    seq,
+    channel: read.copy.channel,
+    generation: read.copy.generation,
+    post: read.copy.seq,
+    entrySeq: read.entrySeq,
+  };
 }

@@ -8,7 +8,15 @@ import type { Outgoing } from './batch.ts';
 import { type GatedBroker, notStored } from './gated-broker.ts';
 import { type StoredMessage, StreamStore } from './stream-store.ts';
 
-export function natsEntries({ broker, space, incarnation }: { broker: GatedBroker; space: string; incarnation: string }): Entries {
+export function natsEntries({
+  broker,
+  space,
+  incarnation,
+}: {
+  broker: GatedBroker;
+  space: string;
+  incarnation: string;
+}): Entries {
   const store = new StreamStore(broker, streams(space).inbox);
   const outgoing = ({ member, channel, data, id }: EntryToStore): Outgoing => ({
     subject: entrySubject(space, member, channel),
@@ -47,7 +55,10 @@ export function natsEntries({ broker, space, incarnation }: { broker: GatedBroke
     },
     remove: ({ seqs }) => store.remove(seqs),
     purge: ({ member, channel, upTo }) =>
-      store.purge({ filter: channel === undefined ? entriesOf(space, member) : entrySubject(space, member, channel), upTo }),
+      store.purge({
+        filter: channel === undefined ? entriesOf(space, member) : entrySubject(space, member, channel),
+        upTo,
+      }),
     counts: ({ member }) => countsOf(store, space, 'dinbox', member),
     removeForeign: ({ subjects, upTo }) => removeSubjects(store, subjects, upTo),
   };
@@ -59,7 +70,8 @@ const ENTRY_FAULTS: readonly string[] = ['10054'];
 function held(space: string, member: Member, { seq, storedAt, subject, data, header }: StoredMessage): HeldEntry {
   const read = readEntry(space, subject, header, data);
   if (read.kind === 'foreign') return { seq, storedAt, entry: undefined, why: read.why, message: undefined };
-  if (memberKey(read.member) !== memberKey(member)) return { seq, storedAt, entry: undefined, why: 'foreign-member', message: undefined };
+  if (memberKey(read.member) !== memberKey(member))
+    return { seq, storedAt, entry: undefined, why: 'foreign-member', message: undefined };
   return { seq, storedAt, entry: read.entry, message: (readJson(data) as { msg: unknown }).msg };
 }
 
@@ -70,7 +82,8 @@ export async function countsOf(
   family: 'dinbox' | 'dlv',
   member: Member | undefined,
 ): Promise<Counts | Silent> {
-  const filter = member === undefined ? `cotal.${space}.${family}.>` : `cotal.${space}.${family}.${memberKey(member)}.>`;
+  const filter =
+    member === undefined ? `cotal.${space}.${family}.>` : `cotal.${space}.${family}.${memberKey(member)}.>`;
   const read = await store.subjects(filter);
   if (read.kind !== 'read') return read.kind === 'silent' ? read : { kind: 'silent', why: read.kind };
   const counts = new Map<string, number>();

@@ -7,7 +7,14 @@ import { z } from 'zod';
 import { readJson, shaped } from '../../domain/message.ts';
 import type { Gate } from '../fence.ts';
 import type { Denied, Refused, Silent } from '../ports.ts';
-import { type BatchOutcome, type EachOutcome, type NotStored, type Outgoing, publishBatch, publishEach } from './batch.ts';
+import {
+  type BatchOutcome,
+  type EachOutcome,
+  type NotStored,
+  type Outgoing,
+  publishBatch,
+  publishEach,
+} from './batch.ts';
 import { parseDriverError } from './driver-errors.ts';
 
 const errorSchema = z.looseObject({ error: z.looseObject({ err_code: z.number(), description: z.string() }) });
@@ -65,7 +72,11 @@ export class GatedBroker {
   }
 
   /** A request of the JetStream API; the reply in the schema's shape, or the broker's refusal. */
-  async api<T>(subject: string, body: object, schema: z.ZodType<T>): Promise<{ kind: 'reply'; value: T } | Refused | Denied | Silent> {
+  async api<T>(
+    subject: string,
+    body: object,
+    schema: z.ZodType<T>,
+  ): Promise<{ kind: 'reply'; value: T } | Refused | Denied | Silent> {
     const reply = await this.request(`$JS.API.${subject}`, body);
     if (reply.kind !== 'reply') return reply;
     const json = readJson(reply.message.data);

@@ -49,7 +49,9 @@ export class StreamStore {
   }
 
   /** Messages by subject, in as many requests as it takes. */
-  async subjects(filter: string): Promise<
+  async subjects(
+    filter: string,
+  ): Promise<
     { kind: 'read'; subjects: Map<string, number>; lastSeq: number; perSubject: number } | Refused | Denied | Silent
   > {
     const subjects = new Map<string, number>();
@@ -67,9 +69,11 @@ export class StreamStore {
   }
 
   /** The next messages on a subject filter above a sequence, ascending. `more`: there are further ones. */
-  async page(of: { filter: string; after: number; limit: number }): Promise<
-    { kind: 'read'; messages: StoredMessage[]; more: boolean } | Silent
-  > {
+  async page(of: {
+    filter: string;
+    after: number;
+    limit: number;
+  }): Promise<{ kind: 'read'; messages: StoredMessage[]; more: boolean } | Silent> {
     const shut = this.#broker.shut();
     if (shut !== undefined) return shut;
     const query = { seq: of.after + 1, next_by_subj: of.filter, batch: of.limit, max_bytes: PAGE_BYTES };
@@ -77,7 +81,9 @@ export class StreamStore {
   }
 
   /** The last message on a concrete subject. */
-  async last(subject: string): Promise<{ kind: 'found'; message: StoredMessage } | { kind: 'absent' } | Refused | Denied | Silent> {
+  async last(
+    subject: string,
+  ): Promise<{ kind: 'found'; message: StoredMessage } | { kind: 'absent' } | Refused | Denied | Silent> {
     const reply = await this.#broker.request(`$JS.API.DIRECT.GET.${this.stream}.${subject}`);
     if (reply.kind !== 'reply') return reply;
     const code = reply.message.headers?.code ?? 0;
@@ -103,7 +109,10 @@ export class StreamStore {
   }
 
   /** Removes everything on a subject filter up to a sequence, that one included. */
-  async purge(of: { filter: string; upTo: number }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent> {
+  async purge(of: {
+    filter: string;
+    upTo: number;
+  }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent> {
     const query = { filter: of.filter, seq: of.upTo + 1 };
     const reply = await this.#broker.api(`STREAM.PURGE.${this.stream}`, query, doneSchema);
     return reply.kind === 'reply' ? { kind: 'removed', count: reply.value.purged ?? 0 } : reply;
@@ -111,9 +120,11 @@ export class StreamStore {
 }
 
 /** Collects the replies of a batched direct get, which ends with a message that only has a status. */
-function collect(broker: GatedBroker, subject: string, query: object): Promise<
-  { kind: 'read'; messages: StoredMessage[]; more: boolean } | Silent
-> {
+function collect(
+  broker: GatedBroker,
+  subject: string,
+  query: object,
+): Promise<{ kind: 'read'; messages: StoredMessage[]; more: boolean } | Silent> {
   const { connection, timeoutMs, inboxPrefix } = broker;
   const inbox = createInbox(inboxPrefix);
   return new Promise((resolve, reject) => {
