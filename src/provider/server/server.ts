@@ -15,7 +15,10 @@ import { wsSocket } from './ws-socket.ts';
 
 export interface Listening {
   readonly url: string;
+  /** Tells every socket, writes the departures down, and ends. */
   stop(): Promise<void>;
+  /** Ends at once: connections are cut, nobody is told. */
+  cut(): Promise<void>;
 }
 
 export async function listen(
@@ -40,7 +43,14 @@ export async function listen(
     server.listen(port, host, resolve);
   });
   const { port: taken } = server.address() as AddressInfo;
-  return { url: `http://${host}:${taken}`, stop: () => stop(server, sockets, registries) };
+  return {
+    url: `http://${host}:${taken}`,
+    cut: () => cut(server, sockets),
+    async stop() {
+      await registries.stop();
+      await cut(server, sockets);
+    },
+  };
 }
 
 async function serve(
@@ -113,11 +123,10 @@ function attach(registries: Registries, workspace: string, node: string, socket:
   });
 }
 
-async function stop(server: Server, sockets: WebSocketServer, registries: Registries): Promise<void> {
+async function cut(server: Server, sockets: WebSocketServer): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  await registries.stop();
   for (const socket of sockets.clients) socket.terminate();
   server.closeAllConnections();
   await closed;
