@@ -25,23 +25,46 @@ export interface Wanted {
 const place = `a.workspace_id = ? AND a.location_node_id = ? AND a.provider_name = ? AND a.released_at IS NULL`;
 const notExpired = '(d.expires_at IS NULL OR d.expires_at > ?)';
 
-/** Rows of each wanted agent, ascending, at most `limit` for each; one round trip. */
+/** Rows of each wanted agent, ascending, at most `rows` in all; one round trip. */
 export async function duePage(
   engine: Engine,
   at: ProviderAt,
   wanted: readonly Wanted[],
-  limit: number,
+  rows: number,
 ): Promise<readonly (readonly DueRow[])[]> {
-  const results =
-    wanted.length === 1 && wanted[0] !== undefined
-      ? [await engine.storage.query(pageOf(engine, at, wanted[0], limit))]
-      : await engine.storage.batch(wanted.map((each) => pageOf(engine, at, each, limit)));
-  return results.map((rows) => rows.map(dueRow));
+  const [only, ...others] = wanted;
+  if (only === undefined) return [];
+  if (others.length === 0) return [(await engine.storage.query(pageOf(engine, at, only, rows))).map(dueRow)];
+  const share = Math.floor(rows / wanted.length);
+  if (share > 1) {
+    const pages = await engine.storage.batch(wanted.map((each) => pageOf(engine, at, each, share)));
+    return pages.map((page) => page.map(dueRow));
+  }
+  const next = Map.groupBy((await engine.storage.query(nextOf(engine, at, wanted))).map(dueRow), (row) => row.agent);
+  return wanted.map(({ agent }) => next.get(agent) ?? []);
 }
+
+const columns = `d.id, d.seq, d.status, d.mode, d.message_id, d.agent_id, a.name AS agent_name, m.type, m.data`;
+
+/** The next row of each of many agents. */
+const nextOf = (engine: Engine, at: ProviderAt, wanted: readonly Wanted[]): Statement =>
+  sql(
+    `SELECT ${columns} FROM json_each(?) j JOIN agents a ON a.id = j.value ->> 'agent'
+       JOIN deliveries d ON d.id = (SELECT d.id FROM deliveries d WHERE d.agent_id = a.id
+         AND d.seq > max(a.delivery_ack_seq, j.value ->> 'after') AND d.status IN ('queued', 'delivered')
+         AND (j.value ->> 'again' = 1 OR d.status = 'queued') AND ${notExpired} ORDER BY d.seq LIMIT 1)
+       JOIN messages m ON m.id = d.message_id
+     WHERE ${place}`,
+    listed(wanted),
+    seconds(engine),
+    at.workspace,
+    at.node,
+    at.provider,
+  );
 
 const pageOf = (engine: Engine, at: ProviderAt, { agent, after, again }: Wanted, limit: number): Statement =>
   sql(
-    `SELECT d.id, d.seq, d.status, d.mode, d.message_id, d.agent_id, a.name AS agent_name, m.type, m.data
+    `SELECT ${columns}
      FROM agents a JOIN deliveries d ON d.agent_id = a.id AND d.seq > max(a.delivery_ack_seq, ?)
        JOIN messages m ON m.id = d.message_id
      WHERE a.id = ? AND ${place} AND d.status IN ('queued', 'delivered') ${again ? '' : "AND d.status = 'queued'"}

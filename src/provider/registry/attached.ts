@@ -26,6 +26,7 @@ export class Attached {
   #projection: Projection | null;
   #queuedFrames = 0;
   #queuedBytes = 0;
+  #pagesToProbe = 0;
 
   private constructor(socket: NodeSocket, record: SocketRecord, window: Window) {
     this.socket = socket;
@@ -138,6 +139,20 @@ export class Attached {
   unqueued(bytes: number): void {
     this.#queuedFrames -= 1;
     this.#queuedBytes -= bytes;
+  }
+
+  /**
+   * Whether to ask first which of the wanting identities have rows at all: once before they are gone through a page at a
+   * time, so that a thousand of them without a row cost one query.
+   */
+  isProbeDue(wanting: number, pageRows: number): boolean {
+    if (wanting <= pageRows) return false;
+    if (this.#pagesToProbe > 0) {
+      this.#pagesToProbe -= 1;
+      return false;
+    }
+    this.#pagesToProbe = Math.ceil(wanting / pageRows);
+    return true;
   }
 
   #write(): void {

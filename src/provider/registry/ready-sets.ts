@@ -90,8 +90,9 @@ export class ReadySets {
   #put(connection: string, set: Map<string, Delivery>, agent: string, delivery: Delivery): void {
     set.set(agent, delivery);
     const wanting = this.#wanting.get(connection) ?? new Set();
+    // The one that moved goes to the end: all of them have their turn.
+    wanting.delete(agent);
     if (delivery.phase === 'Replaying' || (delivery.phase === 'Live' && delivery.dirty)) wanting.add(agent);
-    else wanting.delete(agent);
     this.#wanting.set(connection, wanting);
   }
 }

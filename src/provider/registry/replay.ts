@@ -18,9 +18,6 @@ import { messageOf, type NodeState } from './state.ts';
 
 type Entry = readonly [agent: string, delivery: Delivery];
 
-/** Agents of one page: each has its share of the rows. */
-const SHARED_BY = 10;
-
 /** Puts the pump of a connection into the queue, unless it is there. */
 export function pump(node: NodeState, attached: Attached): void {
   const { connection } = attached;
@@ -57,21 +54,18 @@ async function page(node: NodeState, attached: Attached, wanting: readonly Entry
   node.pages += 1;
   try {
     if (!attached.window.isKnown) await remember(node, attached);
-    if (wanting.length > SHARED_BY) {
+    if (attached.isProbeDue(wanting.length, node.limits.pageRows)) {
       const withRows = await node.bounded(agentsWithRows(node.engine, wanting.map(wantedOf)));
       if (isFenced()) return 'stopped';
-      const empty = wanting.filter(([agent]) => !withRows.has(agent));
-      if (empty.length > 0) {
-        node.ready.keep(
-          attached.connection,
-          empty.map(([agent]) => [agent, passedEmpty(node.ready.of(attached.connection, agent))]),
-        );
-        return 'more';
-      }
+      passEmpty(
+        node,
+        attached,
+        wanting.filter(([agent]) => !withRows.has(agent)),
+      );
+      return 'more';
     }
-    const taken = wanting.slice(0, SHARED_BY);
-    const limit = Math.max(1, Math.floor(node.limits.pageRows / taken.length));
-    const rows = await node.bounded(duePage(node.engine, at, taken.map(wantedOf), limit));
+    const taken = wanting.slice(0, node.limits.pageRows);
+    const rows = await node.bounded(duePage(node.engine, at, taken.map(wantedOf), node.limits.pageRows));
     await node.steps.at('replay.read');
     if (isFenced()) return 'stopped';
     const { sent, ended } = write(node, attached, taken, rows);
@@ -85,6 +79,12 @@ async function page(node: NodeState, attached: Attached, wanting: readonly Entry
     return 'stopped';
   }
 }
+
+const passEmpty = (node: NodeState, attached: Attached, empty: readonly Entry[]): void =>
+  node.ready.keep(
+    attached.connection,
+    empty.map(([agent]) => [agent, passedEmpty(node.ready.of(attached.connection, agent))]),
+  );
 
 const isDeliverable = (node: NodeState, attached: Attached): boolean =>
   node.policy.gate(attached, node.host.now(), node.limits) === undefined;

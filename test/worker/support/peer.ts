@@ -85,7 +85,7 @@ export class Peer {
 
   /** Sends a heartbeat at once and then as a healthy peer does, until `quiet` or the close. */
   beat(): void {
-    const one = () => this.send({ type: 'node.heartbeat', active_agents: 0, handlers_live: true });
+    const one = () => this.send({ type: 'node.heartbeat', active_agents: 0, handlers_live: false });
     one();
     this.#beat ??= setInterval(one, HEARTBEAT_MS);
   }
