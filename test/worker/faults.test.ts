@@ -40,6 +40,6 @@ for (const [kind, open] of [
         );
         await made.site.leave();
         // By the line's own assertion, or by its own bound of time; not by something that broke on the way.
-        expect(String(outcome)).toMatch(/^(AssertionError: expected|Error: not within 7200 ms)/);
+        expect(String(outcome)).toMatch(/^(AssertionError: expected|Error: not within 10400 ms)/);
       });
     });

@@ -23,39 +23,36 @@ export interface AckOutcome {
   readonly unknown: readonly string[];
 }
 
-const ours = `a.workspace_id = ? AND a.location_node_id = ? AND a.provider_name = ? AND a.released_at IS NULL`;
+/** The acks that are for an agent of this provider. CROSS JOIN keeps the order: each name is looked up, once. */
+const known = `SELECT a.id, a.name, a.delivery_ack_seq AS cursor, j.value ->> 'upTo' AS up_to, j.value ->> 'written' AS written
+  FROM json_each(?) j CROSS JOIN agents a ON a.workspace_id = ? AND a.name = j.value ->> 'agent' AND a.released_at IS NULL
+  WHERE +a.location_node_id = ? AND +a.provider_name = ?`;
 
 /** One round trip. `acks` name each agent once. */
 export async function acknowledge(engine: Engine, at: ProviderAt, acks: readonly Ack[]): Promise<AckOutcome> {
-  const steps = listed(acks);
-  const place = [at.workspace, at.node, at.provider];
+  const asked = [listed(acks), at.workspace, at.node, at.provider];
   const [moved, , standing] = await engine.storage.batch([
     sql(
-      `UPDATE agents AS a SET delivery_ack_seq = j.value ->> 'upTo' FROM json_each(?) j
-       WHERE a.name = j.value ->> 'agent' AND ${ours} AND a.delivery_ack_seq < j.value ->> 'upTo'
-         AND (j.value ->> 'written' >= j.value ->> 'upTo' OR EXISTS (
-           SELECT 1 FROM deliveries d WHERE d.workspace_id = a.workspace_id AND d.agent_id = a.id
-             AND d.seq >= j.value ->> 'upTo' AND d.status IN ('delivered', 'acked') LIMIT 1))
-       RETURNING id, name, delivery_ack_seq`,
-      steps,
-      ...place,
+      `WITH k AS MATERIALIZED (${known})
+       UPDATE agents SET delivery_ack_seq = k.up_to FROM k
+       WHERE agents.id = k.id AND agents.delivery_ack_seq < k.up_to AND (k.written >= k.up_to OR EXISTS (
+         SELECT 1 FROM deliveries d WHERE d.workspace_id = agents.workspace_id AND d.agent_id = k.id
+           AND d.seq >= k.up_to AND d.status IN ('delivered', 'acked') LIMIT 1))
+       RETURNING id, delivery_ack_seq`,
+      ...asked,
     ),
     sql(
       `UPDATE deliveries SET status = 'acked', acked_at = ? WHERE id IN (
-         SELECT d.id FROM json_each(?) j JOIN agents a ON a.name = j.value ->> 'agent' AND ${ours}
-           JOIN deliveries d ON d.agent_id = a.id AND d.seq <= j.value ->> 'upTo' AND d.status IN ('queued', 'delivered')
-         WHERE a.delivery_ack_seq >= j.value ->> 'upTo')`,
+         WITH k AS MATERIALIZED (${known})
+         SELECT d.id FROM k CROSS JOIN deliveries d ON d.agent_id = k.id AND d.seq <= k.up_to
+           AND d.status IN ('queued', 'delivered')
+         WHERE k.cursor >= k.up_to)`,
       seconds(engine),
-      steps,
-      ...place,
+      ...asked,
     ),
-    sql(
-      `SELECT a.name, a.delivery_ack_seq FROM json_each(?) j JOIN agents a ON a.name = j.value ->> 'agent' AND ${ours}`,
-      steps,
-      ...place,
-    ),
+    sql(known, ...asked),
   ]);
-  const cursors = new Map(standing?.map((row) => [textIn(row, 'name'), numberIn(row, 'delivery_ack_seq') ?? 0]));
+  const cursors = new Map(standing?.map((row) => [textIn(row, 'name'), numberIn(row, 'cursor') ?? 0]));
   const beyond = acks.flatMap(({ agent, upTo, written }) => {
     const cursor = cursors.get(agent);
     if (cursor === undefined || judgeAck({ cursor, upTo, highest: written }) !== 'beyond') return [];

@@ -19,8 +19,8 @@ const settledSeq = `coalesce(${lowestActive} - 1, delivery_seq)`;
 
 /** Three statements, to be part of the caller's batch. `ids` is a JSON list. */
 export function certifying(engine: Engine, at: ProviderAt, ids: string): readonly Statement[] {
-  const members = `id IN (SELECT value FROM json_each(?)) AND workspace_id = ? AND location_node_id = ?
-    AND provider_name = ? AND released_at IS NULL`;
+  const members = `id IN (SELECT value FROM json_each(?)) AND +workspace_id = ? AND +location_node_id = ?
+    AND +provider_name = ? AND released_at IS NULL`;
   const place = [ids, at.workspace, at.node, at.provider];
   return [
     sql(

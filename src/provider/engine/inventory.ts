@@ -61,6 +61,8 @@ const declaredOf = (row: Row): DeclaredAgent => ({
 /** One batch: absent ones offline, listed ones online, their invocations completed, what stays open counted, cursors. */
 function statements(engine: Engine, at: ProviderAt, members: readonly InventoryMember[]) {
   const here = 'workspace_id = ? AND location_node_id = ? AND provider_name = ? AND released_at IS NULL';
+  // The plus signs keep the provider's index out: the listed agents come first.
+  const listedHere = '+workspace_id = ? AND +location_node_id = ? AND +provider_name = ? AND released_at IS NULL';
   const place = [at.workspace, at.node, at.provider];
   const ids = listed(members.map((member) => member.agent_id));
   const sessions = members.map(({ agent_id, session_ref, invocation_id }) => ({
@@ -78,7 +80,7 @@ function statements(engine: Engine, at: ProviderAt, members: readonly InventoryM
     sql(
       `UPDATE agents SET status = 'online', last_seen_at = ?, session_ref = coalesce(j.value ->> 'session_ref', session_ref),
          invocation_id = coalesce(j.value ->> 'invocation_id', invocation_id)
-       FROM json_each(?) j WHERE agents.id = j.value ->> 'agent_id' AND ${here} RETURNING agents.id`,
+       FROM json_each(?) j WHERE agents.id = j.value ->> 'agent_id' AND ${listedHere} RETURNING agents.id`,
       seconds(engine),
       listed(sessions),
       ...place,

@@ -3,9 +3,10 @@
  * the test's worker, by `FAULT`; production code has no switch for any of it.
  */
 
+import { describeError } from '../../../src/domain/errors/catalogue.ts';
 import type { Policy } from '../../../src/provider/registry/policy.ts';
 import type { StepName, Steps } from '../../../src/provider/registry/ports.ts';
-import type { Storage } from '../../../src/provider/storage/port.ts';
+import type { Statement, Storage } from '../../../src/provider/storage/port.ts';
 import { d1Storage } from '../../../src/worker/d1-storage.ts';
 import { serveEdge } from '../../../src/worker/edge.ts';
 import { type Env, objectName } from '../../../src/worker/env.ts';
@@ -101,8 +102,14 @@ export default {
     const { pathname, search } = new URL(request.url);
     if (pathname === '/test/echo') return env.ECHO.getByName('echo').fetch(request);
     if (pathname === '/test/sql') {
-      const statements = (await request.json()) as { sql: string; params: (string | number | null)[] }[];
-      return Response.json(await d1Storage(env.DB).batch(statements));
+      const { statements, alone } = (await request.json()) as { statements: Statement[]; alone?: boolean };
+      const storage = d1Storage(env.DB);
+      const [first] = statements;
+      const work = alone === true && first !== undefined ? storage.query(first) : storage.batch(statements);
+      return work.then(
+        (rows) => Response.json({ rows }),
+        (error: unknown) => Response.json({ error: describeError(error) }),
+      );
     }
     const door = /^\/test\/([^/]+)\/([^/]+)\/(.+)$/.exec(pathname);
     if (door === null) return serveEdge(request, env);

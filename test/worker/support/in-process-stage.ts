@@ -11,7 +11,7 @@ import { Registries } from '../../../src/provider/server/registries.ts';
 import { type Listening, listen } from '../../../src/provider/server/server.ts';
 import { openSqlite, sqliteStorage } from '../../../src/provider/storage/sqlite.ts';
 import type { Journal } from '../../../src/services/ports.ts';
-import { bounds as divided } from './bounds.ts';
+import { divided } from './bounds.ts';
 import { faulty } from './faults.ts';
 import { Parking } from './parking.ts';
 import type { At, Stage, StageOptions } from './stage.ts';

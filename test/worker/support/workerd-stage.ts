@@ -1,7 +1,7 @@
 /** The stage on real workerd: wrangler's harness with the worker under test, D1, and objects with their own SQLite. */
 import { createTestHarness } from 'wrangler';
-import type { Row, Statement } from '../../../src/provider/storage/port.ts';
-import { bounds as divided } from './bounds.ts';
+import type { Row, Storage } from '../../../src/provider/storage/port.ts';
+import { divided } from './bounds.ts';
 import type { At, Stage, StageOptions } from './stage.ts';
 
 process.env.CLOUDFLARE_CF_FETCH_ENABLED = 'false';
@@ -28,6 +28,8 @@ export const workerConfig = (vars: Readonly<Record<string, string>>) => ({
 export interface WorkerdStage extends Stage {
   /** The raw `/send` of an object, with whatever body. */
   rawSend(at: At, body: unknown): Promise<Response>;
+  /** D1 as the worker reaches it. */
+  readonly storage: Storage;
   logs(): string;
 }
 
@@ -48,12 +50,20 @@ export async function openWorkerd({ fault, bounds = divided }: StageOptions = {}
       init,
     );
   const rawSend = (at: At, body: unknown) => door(at, 'send', '', { method: 'POST', body: JSON.stringify(body) });
+  /** Through the worker's own D1 storage, with its errors. */
+  const ask = async <T>(body: object): Promise<T> => {
+    const response = await fetch(new URL('/test/sql', url), { method: 'POST', body: JSON.stringify(body) });
+    const { rows, error } = (await response.json()) as { rows: T; error?: { code: string; message: string } };
+    if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code });
+    return rows;
+  };
   return {
     kind: 'workerd',
     url: url.origin,
-    async sql(...statements: Statement[]) {
-      const response = await fetch(new URL('/test/sql', url), { method: 'POST', body: JSON.stringify(statements) });
-      return (await response.json()) as readonly (readonly Row[])[];
+    sql: (...statements) => ask<readonly (readonly Row[])[]>({ statements }),
+    storage: {
+      batch: (statements) => ask({ statements }),
+      query: (statement) => ask({ statements: [statement], alone: true }),
     },
     rawSend,
     async send(request) {
