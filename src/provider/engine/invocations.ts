@@ -88,6 +88,19 @@ const invokeFrame = (row: Row): InvokeFrame => {
   };
 };
 
+export async function hasPending(engine: Engine, at: ProviderAt): Promise<boolean> {
+  const rows = await engine.storage.query(
+    sql(
+      `SELECT 1 FROM action_invocations
+       WHERE workspace_id = ? AND node_id = ? AND provider_name = ? AND status = 'pending' LIMIT 1`,
+      at.workspace,
+      at.node,
+      at.provider,
+    ),
+  );
+  return rows.length > 0;
+}
+
 /** Puts back what could not be written after all. */
 export async function returnPending(engine: Engine, at: ProviderAt, ids: readonly string[]): Promise<void> {
   await engine.storage.batch([

@@ -161,7 +161,9 @@ function bind(
     node.ready.clear(attached.connection);
     attached.window.clear();
   }
-  node.watch(attached.due);
+  // Everything that waits is looked at now, and from then on at intervals.
+  node.records.retriedAt = at;
+  node.watch(Math.min(attached.due, at + node.limits.retryMs));
   node.reply(attached, id, { ...written.reply, last_heartbeat_at: seconds(node.engine) });
   node.journal.tell('provider.bound', { ...node.names(attached), instance: provider.instance, mode });
 }

@@ -5,6 +5,7 @@
  */
 import { closeCodes } from '../../domain/provider/codes.ts';
 import { agentsWithQueued } from '../engine/deliveries.ts';
+import { hasPending } from '../engine/invocations.ts';
 import type { Attached } from './attached.ts';
 import { departMissing, leave, settleOwed } from './departures.ts';
 import { sendInvocations } from './invoking.ts';
@@ -66,9 +67,14 @@ async function retry(node: NodeState): Promise<void> {
     const agents = node.ready.agents(attached.connection);
     if (agents.length > 0)
       node.ready.mark(attached.connection, await node.bounded(agentsWithQueued(node.engine, agents)));
-    await sendInvocations(node, attached);
+    const provider = attached.provider;
+    if (provider !== undefined && (await node.bounded(hasPending(node.engine, node.at(provider.name)))))
+      await sendInvocations(node, attached);
   }
 }
+
+/** When queued rows and pending invocations are looked for next. */
+export const retryDue = (node: NodeState): number => node.records.retriedAt + node.limits.retryMs;
 
 export function nextDeadline(node: NodeState): number | null {
   const now = node.host.now();
@@ -76,8 +82,7 @@ export function nextDeadline(node: NodeState): number | null {
   for (const attached of node.sockets.values()) {
     if (attached.isGone) continue;
     due.push(attached.due);
-    if (!attached.isBound) continue;
-    if (node.ready.agents(attached.connection).length > 0) due.push(node.records.retriedAt + node.limits.retryMs);
+    if (attached.isBound) due.push(retryDue(node));
   }
   if (node.records.owed().length > 0) due.push(now + node.limits.againMs);
   return due.length === 0 ? null : Math.min(...due);

@@ -215,7 +215,7 @@ export function badInputOver(name: string, open: () => Promise<Stage>): void {
     it('closes a socket with 1008 that sends faster than its queue takes', async () => {
       const { peer } = await ready();
       peer.quiet();
-      await stage.trouble(site.at, { match: 'FROM agents a', kind: 'hang', times: 1, hangMs: 1_000 });
+      await stage.trouble(site.at, { match: 'FROM agents a', kind: 'hang', times: 1, hangMs: 2_500 });
       for (let index = 0; index < 300; index += 1)
         peer.send({ type: 'agent.recover', name: `nobody ${index}`, expected_agent_id: 'x' });
       expect(await peer.gone()).toEqual({ code: 1008, reason: 'overloaded' });
