@@ -78,7 +78,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     from: 'src/worker/',
-    to: ['src/domain/', 'src/machines/', 'src/provider/'],
+    to: ['src/domain/', 'src/machines/', 'src/provider/', 'src/services/ports.ts'],
     packages: ['xstate', 'zod', 'cloudflare:'],
   },
   { from: 'src/inspector/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },

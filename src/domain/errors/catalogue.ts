@@ -6,6 +6,7 @@ import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './defi
 import { deliveryErrors } from './delivery.ts';
 import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
+import { providerErrors } from './provider.ts';
 
 /** Every error that plane3 can report, by code. */
 export const errorCatalogue = {
@@ -16,6 +17,7 @@ export const errorCatalogue = {
   ...deliveryErrors,
   ...clientErrors,
   ...cliErrors,
+  ...providerErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

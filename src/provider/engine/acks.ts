@@ -1,0 +1,69 @@
+/**
+ * Acknowledgements (rule 7): cumulative, for an agent of exactly this provider; never backwards; above the highest row
+ * that was marked delivered, or written on the acknowledging connection, the whole ack is dropped and counted. Cursor
+ * and rows move in one batch, and acks that were waiting together are one batch.
+ */
+import { judgeAck } from '../../domain/provider/cursors.ts';
+import { listed, numberIn, sql, textIn } from '../storage/port.ts';
+import { type Engine, type ProviderAt, seconds } from './engine.ts';
+
+export interface Ack {
+  /** Name of the agent. */
+  readonly agent: string;
+  readonly upTo: number;
+  /** Highest sequence written to this agent on the acknowledging connection. */
+  readonly written: number;
+}
+
+export interface AckOutcome {
+  /** Agent id of each ack that moved a cursor, with the new cursor. */
+  readonly moved: readonly { readonly agent: string; readonly cursor: number }[];
+  readonly beyond: readonly { readonly agent: string; readonly upTo: number; readonly cursor: number }[];
+  /** Names that are no agent of this provider. */
+  readonly unknown: readonly string[];
+}
+
+/** The acks that are for an agent of this provider. CROSS JOIN keeps the order: each name is looked up, once. */
+const known = `SELECT a.id, a.name, a.delivery_ack_seq AS cursor, j.value ->> 'upTo' AS up_to, j.value ->> 'written' AS written
+  FROM json_each(?) j CROSS JOIN agents a ON a.workspace_id = ? AND a.name = j.value ->> 'agent' AND a.released_at IS NULL
+  WHERE +a.location_node_id = ? AND +a.provider_name = ?`;
+
+/** One round trip. `acks` name each agent once. */
+export async function acknowledge(engine: Engine, at: ProviderAt, acks: readonly Ack[]): Promise<AckOutcome> {
+  const asked = [listed(acks), at.workspace, at.node, at.provider];
+  const [moved, , standing] = await engine.storage.batch([
+    sql(
+      `WITH k AS MATERIALIZED (${known})
+       UPDATE agents SET delivery_ack_seq = k.up_to FROM k
+       WHERE agents.id = k.id AND agents.delivery_ack_seq < k.up_to AND (k.written >= k.up_to OR EXISTS (
+         SELECT 1 FROM deliveries d WHERE d.workspace_id = agents.workspace_id AND d.agent_id = k.id
+           AND d.seq >= k.up_to AND d.status IN ('delivered', 'acked') LIMIT 1))
+       RETURNING id, delivery_ack_seq`,
+      ...asked,
+    ),
+    sql(
+      `UPDATE deliveries SET status = 'acked', acked_at = ? WHERE id IN (
+         WITH k AS MATERIALIZED (${known})
+         SELECT d.id FROM k CROSS JOIN deliveries d ON d.agent_id = k.id AND d.seq <= k.up_to
+           AND d.status IN ('queued', 'delivered')
+         WHERE k.cursor >= k.up_to)`,
+      seconds(engine),
+      ...asked,
+    ),
+    sql(known, ...asked),
+  ]);
+  const cursors = new Map(standing?.map((row) => [textIn(row, 'name'), numberIn(row, 'cursor') ?? 0]));
+  const beyond = acks.flatMap(({ agent, upTo, written }) => {
+    const cursor = cursors.get(agent);
+    if (cursor === undefined || judgeAck({ cursor, upTo, highest: written }) !== 'beyond') return [];
+    return [{ agent, upTo, cursor }];
+  });
+  return {
+    moved: (moved ?? []).map((row) => ({
+      agent: textIn(row, 'id') ?? '',
+      cursor: numberIn(row, 'delivery_ack_seq') ?? 0,
+    })),
+    beyond,
+    unknown: acks.map((ack) => ack.agent).filter((name) => !cursors.has(name)),
+  };
+}

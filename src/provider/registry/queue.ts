@@ -1,0 +1,56 @@
+/**
+ * The one explicit queue of a node (rule 2): frames, close events, alarm and sends run one after the other, since the
+ * platform lets handlers interleave at every await. A job that can be merged with the last waiting one of its kind is.
+ */
+export class NodeQueue {
+  readonly #waiting: Job[] = [];
+  #running: Promise<void> | undefined;
+
+  /** Resolves when the job has ended; a job's own failure is its caller's. */
+  push<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#add({ kind: undefined, run: () => work().then(resolve, reject) });
+    });
+  }
+
+  /** Adds a value to the last waiting job of that kind, or a new job for it. */
+  merge<T>(kind: string, value: T, work: (values: readonly T[]) => Promise<void>): Promise<void> {
+    const last = this.#waiting.at(-1) as MergedJob<T> | undefined;
+    if (last?.kind === kind) {
+      last.values.push(value);
+      return last.done;
+    }
+    const values = [value];
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const job: MergedJob<T> = { kind, values, done: promise, run: () => work(values).then(resolve, reject) };
+    this.#add(job);
+    return promise;
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #add(job: Job): void {
+    this.#waiting.push(job);
+    this.#running ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    // The first job starts in a turn of its own: whoever pushed it ends its synchronous part first.
+    await undefined;
+    for (let job = this.#waiting.shift(); job !== undefined; job = this.#waiting.shift()) await job.run();
+    this.#running = undefined;
+  }
+}
+
+interface Job {
+  readonly kind: string | undefined;
+  run(): Promise<void>;
+}
+
+interface MergedJob<T> extends Job {
+  readonly values: T[];
+  readonly done: Promise<void>;
+}

@@ -1,0 +1,83 @@
+/**
+ * The window of a socket (rule 6): what was written and is not acknowledged. It stands in for the socket's own buffer,
+ * which no platform shows: a peer that stopped reading takes no more than this.
+ */
+import type { ProviderLimits } from '../../domain/provider/limits.ts';
+import type { DeliverFrame } from '../../domain/provider/server-frames.ts';
+
+interface Written {
+  readonly seq: number;
+  readonly bytes: number;
+}
+
+export class Window {
+  readonly #written = new Map<string, Written[]>();
+  /** Highest sequence written on this connection, by the agent's name: what an acknowledgement names. */
+  readonly #highest = new Map<string, number>();
+  #frames = 0;
+  #bytes = 0;
+  #isKnown = true;
+
+  /** The window of a socket whose node forgot it: to be read again from the database before the next frame. */
+  static forgotten(): Window {
+    const window = new Window();
+    window.#isKnown = false;
+    return window;
+  }
+
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  get frames(): number {
+    return this.#frames;
+  }
+
+  remembered(): void {
+    this.#isKnown = true;
+  }
+
+  has(limits: Pick<ProviderLimits, 'windowFrames' | 'windowBytes'>, bytes: number): boolean {
+    if (this.#frames === 0) return true;
+    return this.#frames < limits.windowFrames && this.#bytes + bytes <= limits.windowBytes;
+  }
+
+  highest(name: string): number {
+    return this.#highest.get(name) ?? 0;
+  }
+
+  wrote({ agent_id: agent, agent: name, seq }: DeliverFrame, bytes: number): void {
+    this.#highest.set(name, Math.max(seq, this.highest(name)));
+    this.outstanding(agent, seq, bytes);
+  }
+
+  /** A frame that was written, as the database or this connection remembers it. */
+  outstanding(agent: string, seq: number, bytes: number): void {
+    const written = this.#written.get(agent);
+    if (written === undefined) this.#written.set(agent, [{ seq, bytes }]);
+    else written.push({ seq, bytes });
+    this.#frames += 1;
+    this.#bytes += bytes;
+  }
+
+  acknowledged(agent: string, upTo: number): void {
+    const written = this.#written.get(agent);
+    if (written === undefined) return;
+    const kept = written.filter((each) => each.seq > upTo);
+    for (const each of written) if (each.seq <= upTo) this.#bytes -= each.bytes;
+    this.#frames -= written.length - kept.length;
+    if (kept.length === 0) this.#written.delete(agent);
+    else this.#written.set(agent, kept);
+  }
+
+  forget(agent: string): void {
+    this.acknowledged(agent, Number.POSITIVE_INFINITY);
+  }
+
+  clear(): void {
+    this.#highest.clear();
+    this.#written.clear();
+    this.#frames = 0;
+    this.#bytes = 0;
+  }
+}
