@@ -202,6 +202,7 @@ const inputOf = ({ incarnation, standby, numbers }: { incarnation: string; stand
     lease: { holder: HOLDER, incarnation, standby },
     reader: {
       laneLimit: numbers.laneLimit,
+      placingLimit: numbers.placingLimit,
       lane: {
         window: numbers.windowSize,
         retries: numbers.giveUpRetries,

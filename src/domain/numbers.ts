@@ -29,6 +29,8 @@ export const numbers = {
   laneRestMs: 5_000,
   /** Lanes that live at once; further members wait for their turn. */
   laneLimit: 2_000,
+  /** Lanes that look for their place at a time. */
+  placingLimit: 16,
   /** How often the reader compares what is owed with what is handed off. */
   surveyMs: 60_000,
   /** A hand-off that the broker refuses is tried again, first after this long, doubling up to the limit, for ever. */

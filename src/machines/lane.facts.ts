@@ -44,8 +44,11 @@ export type LaneEvent =
   | EffectFailed;
 
 export type LaneEnd = 'rested' | 'retired' | 'given-up';
-/** The lane has nothing to do. `nudges` is how many it has met: a reader that sent more lets it go on. */
-export type LaneReport = { type: 'lane.quiet'; member: string; end: LaneEnd; nudges: number };
+export type LaneReport =
+  /** It has found its place and waits for somebody else: the member, the broker, a row. */
+  | { type: 'lane.placed'; member: string }
+  /** It has nothing to do. `nudges` is how many it has met: a reader that sent more lets it go on. */
+  | { type: 'lane.quiet'; member: string; end: LaneEnd; nudges: number };
 
 export interface LaneInput {
   /** `owner.actor.uid`. */

@@ -128,8 +128,8 @@ export const laneMachine = lane.createMachine({
       on: { 'mark.stored': 'Deciding', ...silent },
     },
 
-    AwaitingConfirm: { on: nudgedTo('#lane.Deciding'), after: resting },
-    Idle: { on: nudgedTo('#lane.Deciding'), after: resting },
+    AwaitingConfirm: { entry: 'reportPlaced', on: nudgedTo('#lane.Deciding'), after: resting },
+    Idle: { entry: 'reportPlaced', on: nudgedTo('#lane.Deciding'), after: resting },
 
     Removing: {
       initial: 'Asking',
@@ -176,6 +176,7 @@ export const laneMachine = lane.createMachine({
 
     /** No ACL row: that proves nothing, so nothing is decided until one is there or the retries are used up. */
     Unknown: {
+      entry: 'reportPlaced',
       always: [
         { guard: 'mustReview', target: 'Withdrawing' },
         { guard: 'isOutOfRetries', target: 'GivingUp' },
@@ -203,7 +204,7 @@ export const laneMachine = lane.createMachine({
     },
 
     /** The broker refuses or is silent. What was stored is not known: the place is asked for again. */
-    BackingOff: { after: { backOff: 'Recovering' } },
+    BackingOff: { entry: 'reportPlaced', after: { backOff: 'Recovering' } },
 
     Retired: {
       initial: 'Removing',

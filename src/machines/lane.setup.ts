@@ -96,6 +96,7 @@ export const lane = setup({
     tellRemovalGivenUp: (_, _facts: Who) => {},
     tellGivenUp: (_, _facts: Who & { attempts: number }) => {},
     tellRefusedStore: (_, _facts: Who & { code: string; failures: number }) => {},
+    reportPlaced: sendParent(({ context }): LaneReport => ({ type: 'lane.placed', member: context.member })),
     reportQuiet: sendParent(
       ({ context }, { end }: { end: LaneEnd }): LaneReport => ({
         type: 'lane.quiet',

@@ -3,7 +3,8 @@
  *
  *   R1  what is owed is asked of the store, at the start and again every survey, never of memory
  *   R5  lanes are independent; the reader only starts them, nudges them and lets them go
- *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, the others wait
+ *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, and at most `placingLimit` of
+ *       them look for their place, so that what one start holds in memory and asks of the broker does not grow
  *
  * A lane is let go only when it has met every nudge that was sent to it: it says how many it has met.
  */
@@ -35,6 +36,8 @@ export type ReaderEvent =
 
 export interface ReaderInput {
   readonly laneLimit: number;
+  /** Lanes that may look for their place at a time. */
+  readonly placingLimit: number;
   readonly lane: Omit<LaneInput, 'member'>;
 }
 
@@ -43,6 +46,8 @@ interface ReaderContext extends ReaderInput {
   readonly lanes: Readonly<Record<string, { id: string; sent: number }>>;
   /** Members that wait for a lane, with the reviews that it must make first. */
   readonly waiting: Readonly<Record<string, number>>;
+  /** Members whose lane is looking for its place. */
+  readonly placing: Readonly<Record<string, true>>;
   readonly started: number;
   readonly failures: number;
 }
@@ -62,6 +67,7 @@ const reader = setup({
     nudge: enqueueActions(({ context, enqueue }, { nudges }: { nudges: readonly Nudge[] }) => {
       const lanes = { ...context.lanes };
       const waiting = { ...context.waiting };
+      const placing = { ...context.placing };
       let { started } = context;
       for (const { member, nudge } of nudges) {
         const known = lanes[member];
@@ -73,22 +79,31 @@ const reader = setup({
         const reviews = (waiting[member] ?? 0) + (nudge.type === 'review.asked' ? 1 : 0);
         waiting[member] = reviews;
       }
-      let room = context.laneLimit - Object.keys(lanes).length;
+      let room = Math.min(
+        context.laneLimit - Object.keys(lanes).length,
+        context.placingLimit - Object.keys(placing).length,
+      );
       for (const member of Object.keys(waiting)) {
         if (room-- <= 0) break;
         const id = `lane:${member}:${started++}`;
         const reviews = waiting[member] ?? 0;
         delete waiting[member];
         lanes[member] = { id, sent: reviews };
+        placing[member] = true;
         enqueue.spawnChild('lane', { id, input: { member, ...context.lane } });
         for (let i = 0; i < reviews; i++) enqueue.sendTo(id, { type: 'review.asked' } satisfies LaneNudge);
       }
-      enqueue.assign({ lanes, waiting, started });
+      enqueue.assign({ lanes, waiting, placing, started });
     }),
     letGo: enqueueActions(({ context, enqueue }, { member }: { member: string }) => {
       const { [member]: lane, ...lanes } = context.lanes;
+      const { [member]: _placed, ...placing } = context.placing;
       if (lane !== undefined) enqueue.stopChild(lane.id);
-      enqueue.assign({ lanes });
+      enqueue.assign({ lanes, placing });
+    }),
+    countPlaced: assign(({ context }, { member }: { member: string }) => {
+      const { [member]: _placed, ...placing } = context.placing;
+      return { placing };
     }),
     /** Bound by the services: what the lane had in hand is dropped with it. */
     forgetLane: (_, _facts: { member: string }) => {},
@@ -96,6 +111,7 @@ const reader = setup({
     forgetFailures: assign({ failures: 0 }),
   },
   guards: {
+    isPlacing: ({ context }, { member }: { member: string }) => context.placing[member] === true,
     hasMetAll: ({ context }, { member, nudges }: { member: string; nudges: number }) =>
       context.lanes[member]?.sent === nudges,
   },
@@ -120,7 +136,7 @@ const surveyed = {
 
 export const readerMachine = reader.createMachine({
   id: 'reader',
-  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, started: 0, failures: 0 }),
+  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, placing: {}, started: 0, failures: 0 }),
   initial: 'Listening',
   on: {
     'members.owed': {
@@ -139,6 +155,13 @@ export const readerMachine = reader.createMachine({
           nudges: event.members.map(({ member, count }) => ({ member, nudge: { type: 'copies.confirmed', count } })),
         }),
       },
+    },
+    'lane.placed': {
+      guard: { type: 'isPlacing', params: ({ event }) => event },
+      actions: [
+        { type: 'countPlaced', params: ({ event }) => event },
+        { type: 'nudge', params: { nudges: [] } },
+      ],
     },
     'lane.quiet': {
       guard: { type: 'hasMetAll', params: ({ event }) => event },

@@ -112,6 +112,9 @@ export interface EntryToStore {
   readonly data: Uint8Array;
   /** Undefined: nothing suppresses it. */
   readonly id: string | undefined;
+  /** What `data` says, for a lane that takes it on without reading it back. */
+  readonly entry: Entry;
+  readonly post: Uint8Array;
 }
 
 export type StoreOutcome =
@@ -124,8 +127,8 @@ export interface HeldEntry {
   /** Undefined: what lies there is none of ours. */
   readonly entry: Entry | undefined;
   readonly why?: string;
-  /** The post's JSON as it came, for the copy. */
-  readonly message: unknown;
+  /** The post's JSON as it came, byte by byte; empty where it is none of ours. */
+  readonly post: Uint8Array;
 }
 
 /** How many messages a store has for each member, by `owner.actor.uid`. */

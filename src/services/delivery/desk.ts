@@ -19,8 +19,25 @@ export class Desk {
   readonly early = new Set<number>();
   /** Entries up to here were looked at. */
   after = 0;
+  /** Entries stored since the end of the store was seen, by this daemon's own word; undefined: the store must be asked. */
+  offers: HeldEntry[] | undefined;
+  /** Entries stored while the store is being asked; undefined: it is not, or one was stored that nobody can tell of. */
+  heard: HeldEntry[] | undefined;
   mark: LaneMark = { handedTo: 0 };
   batch: Batch = { release: [], last: 0 };
+
+  /** An entry of this member was stored. At most `limit` are kept in hand; beyond it the store is asked again. */
+  offer(entry: HeldEntry, limit: number): void {
+    const kept = this.offers ?? this.heard;
+    if (kept === undefined) return;
+    if (kept.length < limit) kept.push(entry);
+    else this.forgetOffers();
+  }
+
+  forgetOffers(): void {
+    this.offers = undefined;
+    this.heard = undefined;
+  }
 
   /** A copy was confirmed or terminated. True when the lane knew it; what it does not know yet is remembered. */
   settle(copySeq: number): boolean {

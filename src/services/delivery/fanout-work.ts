@@ -4,7 +4,7 @@
  * "concurrent with a join" a matter of sequences (docs/architecture.md).
  */
 import { createHash } from 'node:crypto';
-import { carriedSize, encodeEntry, entryIdentity } from '../../domain/entry.ts';
+import { carriedSize, type Entry, encodeEntry, entryIdentity } from '../../domain/entry.ts';
 import { readPost } from '../../domain/message.ts';
 import type { RoutingIndex, Target } from '../../domain/routing.ts';
 import type {
@@ -19,6 +19,7 @@ import type {
   StoredPost,
 } from '../ports.ts';
 import type { Tally } from '../tally.ts';
+import type { LaneWork } from './lane-work.ts';
 import type { OwedCounts } from './owed.ts';
 import type { Shortfalls } from './shortfalls.ts';
 
@@ -37,6 +38,8 @@ export interface FanoutPorts {
   readonly quota: number;
   /** Largest message that the broker takes, in bytes. */
   maxPayload(): number;
+  /** Entries as they lie in the store now, for lanes that are up to date. */
+  readonly lanes: Pick<LaneWork, 'offer' | 'forgetOffers'>;
 }
 
 const FLOOR_EVERY_MS = 5_000;
@@ -172,7 +175,7 @@ export class FanoutWork {
       journal.tell('post.oversize', { seq: post.seq, channel, bytes: size, limit: this.#ports.maxPayload() });
       return [];
     }
-    const bodies = new Map<string, Uint8Array>();
+    const bodies = new Map<string, { entry: Entry; data: Uint8Array }>();
     return route.targets.flatMap((target) => {
       if (this.#ports.owed.of(target.key) >= this.#ports.quota) {
         tally.add('copies.over-quota');
@@ -205,8 +208,10 @@ export class FanoutWork {
 
   async #storeAll(entries: readonly EntryToStore[]) {
     for (let at = 0; at < entries.length; at += this.#ports.batchSize) {
-      const outcome = await this.#ports.entries.storeAll({ entries: entries.slice(at, at + this.#ports.batchSize) });
+      const part = entries.slice(at, at + this.#ports.batchSize);
+      const outcome = await this.#ports.entries.storeAll({ entries: part });
       if (outcome.kind !== 'stored') return outcome;
+      this.#offer(part, outcome.lastSeq - part.length + 1);
     }
     this.#count(entries);
     return { kind: 'stored' } as const;
@@ -214,6 +219,8 @@ export class FanoutWork {
 
   async #storeOneByOne(entries: readonly EntryToStore[]) {
     const outcome = await this.#ports.entries.storeEach({ entries });
+    // Where they lie is not told: whoever is owed one of them has to ask the store.
+    for (const { key } of entries) this.#ports.lanes.forgetOffers(key);
     if (outcome.kind !== 'stored') return outcome;
     for (const { index, code } of outcome.refused) {
       const entry = entries[index];
@@ -222,6 +229,13 @@ export class FanoutWork {
     }
     this.#count(entries);
     return { kind: 'stored' } as const;
+  }
+
+  #offer(entries: readonly EntryToStore[], firstSeq: number): void {
+    const storedAt = this.#ports.clock.now().wallMs;
+    for (const [i, { key, entry, post }] of entries.entries()) {
+      this.#ports.lanes.offer(key, { seq: firstSeq + i, storedAt, entry, post });
+    }
   }
 
   #count(entries: readonly EntryToStore[]): void {
@@ -274,17 +288,16 @@ function toEntry(
   channel: string,
   id: string,
   { member, key, generation, reason }: Target,
-  bodies: Map<string, Uint8Array>,
+  bodies: Map<string, { entry: Entry; data: Uint8Array }>,
 ): EntryToStore {
   const form = `${generation}/${reason}`;
-  const data = bodies.get(form) ?? encodeEntry(post.data, { channel, seq: post.seq, reason, generation });
-  bodies.set(form, data);
+  let body = bodies.get(form);
+  if (body === undefined) {
+    const entry = { channel, seq: post.seq, reason, generation };
+    body = { entry, data: encodeEntry(post.data, entry) };
+    bodies.set(form, body);
+  }
   const identity = entryIdentity({ sender, channel, id, member, generation });
-  return {
-    member,
-    key,
-    channel,
-    data,
-    id: identity === undefined ? undefined : createHash('sha256').update(identity).digest('base64url'),
-  };
+  const hashed = identity === undefined ? undefined : createHash('sha256').update(identity).digest('base64url');
+  return { member, key, channel, id: hashed, post: post.data, ...body };
 }

@@ -3,7 +3,8 @@
  * with its facts. What is pending, handed off and settled is asked of the store (R1); a desk only remembers what its own
  * lane did since.
  */
-import { carriedCopySize, encodeCopy } from '../../domain/entry.ts';
+import { encodeCopy } from '../../domain/copy.ts';
+import { carriedSize } from '../../domain/entry.ts';
 import { planLane } from '../../domain/lane-plan.ts';
 import { type Member, readMember } from '../../domain/names.ts';
 import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows } from '../ports.ts';
@@ -45,6 +46,16 @@ export class LaneWork {
 
   leave(key: string): void {
     this.#desks.delete(key);
+  }
+
+  /** An entry was stored: a lane that is up to date takes it on without reading it back. */
+  offer(key: string, entry: HeldEntry): void {
+    this.#desks.get(key)?.offer(entry, this.#ports.window);
+  }
+
+  /** Entries of this member were stored, and it is not known where: its lane has to ask the store. */
+  forgetOffers(key: string): void {
+    this.#desks.get(key)?.forgetOffers();
   }
 
   /** A confirmation was seen. True when the member's lane knew the copy. */
@@ -115,10 +126,10 @@ export class LaneWork {
   }
 
   async authorize(key: string, waiting: number) {
-    const { entries, rows, window } = this.#ports;
+    const { rows } = this.#ports;
     const member = memberOf(key);
     const desk = this.#desk(key);
-    const page = await entries.page({ member, after: desk.after, limit: Math.max(1, window - desk.awaiting.size) });
+    const page = await this.#next(member, desk);
     if (page.kind === 'silent') return SILENT;
     const last = page.entries.at(-1)?.seq;
     if (last === undefined) return { type: 'batch.empty', met: waiting } as const;
@@ -147,9 +158,27 @@ export class LaneWork {
     return { type: 'batch.authorized', release: release.length, refuse: refused.length, met } as const;
   }
 
-  #fits(key: string, { entry, message }: HeldEntry): boolean {
+  /** The next entries: those in hand, when nothing can lie between them and what was looked at, else a page of the store. */
+  async #next(member: Member, desk: Desk) {
+    const { entries, window } = this.#ports;
+    const limit = Math.max(1, window - desk.awaiting.size);
+    if (desk.offers !== undefined) {
+      const taken = desk.offers.splice(0, limit);
+      return { kind: 'read', entries: taken, more: desk.offers.length > 0 } as const;
+    }
+    desk.heard = [];
+    const page = await entries.page({ member, after: desk.after, limit });
+    if (page.kind === 'read' && !page.more) {
+      const last = page.entries.at(-1)?.seq ?? desk.after;
+      desk.offers = desk.heard?.filter((entry) => entry.seq > last);
+    }
+    desk.heard = undefined;
+    return page;
+  }
+
+  #fits(key: string, { entry, post }: HeldEntry): boolean {
     if (entry === undefined) return false;
-    const bytes = carriedCopySize(message, entry.channel);
+    const bytes = carriedSize(post, entry.channel);
     const limit = this.#ports.maxPayload();
     if (bytes <= limit) return true;
     this.#ports.tally.add('entries.oversize');
@@ -343,10 +372,10 @@ function memberOf(key: string): Member {
 const keyOf = (member: Member): string => `${member.owner}.${member.actor}.${member.uid}`;
 const asJudged = (copy: HeldCopy) => ({ channel: copy.channel, seq: copy.post, generation: copy.generation });
 
-function toCopy({ seq, entry, message }: HeldEntry): { copy: CopyToStore; held: HeldCopy }[] {
+function toCopy({ seq, entry, post }: HeldEntry): { copy: CopyToStore; held: HeldCopy }[] {
   if (entry === undefined) return [];
   const { channel, generation } = entry;
-  const data = encodeCopy(message, { channel, seq: entry.seq, generation });
+  const data = encodeCopy(post, { channel, seq: entry.seq, generation });
   return [
     { copy: { entrySeq: seq, channel, data }, held: { seq: 0, channel, generation, post: entry.seq, entrySeq: seq } },
   ];

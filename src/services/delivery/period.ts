@@ -76,8 +76,8 @@ export class ServingPeriod {
     const shortfalls = new Shortfalls({ rows: ports.rows, clock: setting.clock });
     const shared = { ...ports, ...setting, index: this.index, owed, reviews: this.#reviews, shortfalls };
     const maxPayload = () => ports.maxPayload();
-    this.fanout = new FanoutWork({ ...shared, maxPayload }, of.unsettled);
     this.lanes = new LaneWork({ ...shared, maxPayload });
+    this.fanout = new FanoutWork({ ...shared, maxPayload, lanes: this.lanes }, of.unsettled);
     this.survey = new Survey(shared);
     this.memberships = new MembershipWork({
       ...shared,

@@ -1,12 +1,6 @@
 /** The handed-off copies in memory, and the news of what their members did with them. */
-import {
-  COPY_ENTRY_HEADER,
-  COPY_FRAME,
-  COPY_FRAME_HEADER,
-  MEMBER_HEADER,
-  readCopy,
-  WRITER_HEADER,
-} from '../../domain/entry.ts';
+import { COPY_ENTRY_HEADER, COPY_FRAME, COPY_FRAME_HEADER, readEnvelope } from '../../domain/copy.ts';
+import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
 import { copiesOf, copySubject } from '../../domain/subjects.ts';
 import type { Copies, HeldCopy } from '../ports.ts';
@@ -64,14 +58,9 @@ export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: s
 }
 
 function held(space: string, member: Member, { seq, subject, data, header }: Kept): HeldCopy {
-  const read = readCopy(space, subject, header, data);
+  const read = readEnvelope(space, subject, header, data);
   const foreign = read.kind === 'foreign' || memberKey(read.member) !== memberKey(member);
   if (foreign) return { seq, channel: subject.split('.').slice(6).join('.'), generation: 0, post: 0, entrySeq: 0 };
-  return {
-    seq,
-    channel: read.copy.channel,
-    generation: read.copy.generation,
-    post: read.copy.seq,
-    entrySeq: read.entrySeq,
-  };
+  const { channel, generation, seq: post } = read.envelope;
+  return { seq, channel, generation, post, entrySeq: read.entrySeq };
 }

@@ -1,6 +1,5 @@
 /** The pending entries in memory. */
 import { MEMBER_HEADER, readEntry, WRITER_HEADER } from '../../domain/entry.ts';
-import { readJson } from '../../domain/message.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
 import { entriesOf, entrySubject } from '../../domain/subjects.ts';
 import type { Entries, EntryToStore, HeldEntry } from '../ports.ts';
@@ -46,8 +45,9 @@ export function memoryEntries({ wire, incarnation }: { wire: Wire; incarnation: 
 
 function held(space: string, member: Member, { seq, storedAt, subject, data, header }: Kept): HeldEntry {
   const read = readEntry(space, subject, header, data);
-  if (read.kind === 'foreign') return { seq, storedAt, entry: undefined, why: read.why, message: undefined };
-  if (memberKey(read.member) !== memberKey(member))
-    return { seq, storedAt, entry: undefined, why: 'foreign-member', message: undefined };
-  return { seq, storedAt, entry: read.entry, message: (readJson(data) as { msg: unknown }).msg };
+  if (read.kind === 'entry' && memberKey(read.member) === memberKey(member)) {
+    return { seq, storedAt, entry: read.entry, post: read.post };
+  }
+  const why = read.kind === 'foreign' ? read.why : 'foreign-member';
+  return { seq, storedAt, entry: undefined, why, post: new Uint8Array() };
 }

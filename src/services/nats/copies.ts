@@ -1,13 +1,7 @@
 /** The handed-off copies on DLV, and the news that a member confirmed or terminated one. */
 import { z } from 'zod';
-import {
-  COPY_ENTRY_HEADER,
-  COPY_FRAME,
-  COPY_FRAME_HEADER,
-  MEMBER_HEADER,
-  readCopy,
-  WRITER_HEADER,
-} from '../../domain/entry.ts';
+import { COPY_ENTRY_HEADER, COPY_FRAME, COPY_FRAME_HEADER, readEnvelope } from '../../domain/copy.ts';
+import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
 import { readJson, shaped } from '../../domain/message.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
 import { copiesOf, copySubject, readDeliveryConsumer, streams } from '../../domain/subjects.ts';
@@ -94,14 +88,9 @@ export function natsCopies({
 }
 
 function held(space: string, member: Member, { seq, subject, data, header }: StoredMessage): HeldCopy {
-  const read = readCopy(space, subject, header, data);
+  const read = readEnvelope(space, subject, header, data);
   const foreign = read.kind === 'foreign' || memberKey(read.member) !== memberKey(member);
   if (foreign) return { seq, channel: subject.split('.').slice(6).join('.'), generation: 0, post: 0, entrySeq: 0 };
-  return {
-    seq,
-    channel: read.copy.channel,
-    generation: read.copy.generation,
-    post: read.copy.seq,
-    entrySeq: read.entrySeq,
-  };
+  const { channel, generation, seq: post } = read.envelope;
+  return { seq, channel, generation, post, entrySeq: read.entrySeq };
 }

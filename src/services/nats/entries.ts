@@ -1,6 +1,5 @@
 /** The pending entries on INBOX. */
 import { MEMBER_HEADER, readEntry, WRITER_HEADER } from '../../domain/entry.ts';
-import { readJson } from '../../domain/message.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
 import { entriesOf, entrySubject, readMemberSubject, streams } from '../../domain/subjects.ts';
 import type { Counts, Entries, EntryToStore, HeldEntry, Silent } from '../ports.ts';
@@ -73,10 +72,11 @@ const ENTRY_FAULTS: readonly string[] = ['10054'];
 
 function held(space: string, member: Member, { seq, storedAt, subject, data, header }: StoredMessage): HeldEntry {
   const read = readEntry(space, subject, header, data);
-  if (read.kind === 'foreign') return { seq, storedAt, entry: undefined, why: read.why, message: undefined };
-  if (memberKey(read.member) !== memberKey(member))
-    return { seq, storedAt, entry: undefined, why: 'foreign-member', message: undefined };
-  return { seq, storedAt, entry: read.entry, message: (readJson(data) as { msg: unknown }).msg };
+  if (read.kind === 'entry' && memberKey(read.member) === memberKey(member)) {
+    return { seq, storedAt, entry: read.entry, post: read.post };
+  }
+  const why = read.kind === 'foreign' ? read.why : 'foreign-member';
+  return { seq, storedAt, entry: undefined, why, post: new Uint8Array() };
 }
 
 /** Messages by member, from the stream's list of subjects. */

@@ -87,6 +87,7 @@ export class MemoryDaemon {
             lease: { holder: 'local.delivery', incarnation, standby },
             reader: {
               laneLimit: numbers.laneLimit,
+              placingLimit: numbers.placingLimit,
               lane: {
                 window: numbers.windowSize,
                 retries: numbers.giveUpRetries,

@@ -1,5 +1,5 @@
 /** The agents of a world: what they were told, what they saw, and what they may expect. */
-import { COPY_ENTRY_HEADER, copySchema } from '../../../src/domain/entry.ts';
+import { COPY_ENTRY_HEADER, copySchema } from '../../../src/domain/copy.ts';
 import { readJson } from '../../../src/domain/message.ts';
 import { covers, type Member, memberKey } from '../../../src/domain/names.ts';
 import type { Kept } from '../../../src/services/memory/stream.ts';

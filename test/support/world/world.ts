@@ -3,7 +3,7 @@
  * their calls through in an order of the seed's choice. A small model follows along and says what must never happen, and
  * what must have happened in the end.
  */
-import { readCopy } from '../../../src/domain/entry.ts';
+import { readCopy } from '../../../src/domain/copy.ts';
 import { covers, isChannel, type Member } from '../../../src/domain/names.ts';
 import type { Numbers } from '../../../src/domain/numbers.ts';
 import { memberRowSchema } from '../../../src/domain/rows.ts';
@@ -60,6 +60,7 @@ export class World {
           windowSize: 1 + this.random.below(4),
           batchSize: 1 + this.random.below(5),
           laneLimit: 1 + this.random.below(4),
+          placingLimit: 1 + this.random.below(4),
           giveUpRetries: 1 + this.random.below(3),
         }
       : {};
