@@ -22,6 +22,7 @@ import type { Tally } from '../tally.ts';
 import type { LaneWork } from './lane-work.ts';
 import type { OwedCounts } from './owed.ts';
 import type { Shortfalls } from './shortfalls.ts';
+import { Storing } from './storing.ts';
 
 export interface FanoutPorts {
   readonly space: string;
@@ -66,6 +67,7 @@ export class FanoutWork {
   #next: Round | undefined;
   /** Highest sequence that was delivered to this durable, by this daemon or one before it. */
   #position = 0;
+  readonly #storing = new Storing();
   readonly #passed: { seq: number; pass: () => void }[] = [];
   #floorWrittenAt = 0;
 
@@ -209,18 +211,24 @@ export class FanoutWork {
   async #storeAll(entries: readonly EntryToStore[]) {
     for (let at = 0; at < entries.length; at += this.#ports.batchSize) {
       const part = entries.slice(at, at + this.#ports.batchSize);
+      this.#storing.begin(part);
       const outcome = await this.#ports.entries.storeAll({ entries: part });
-      if (outcome.kind !== 'stored') return outcome;
-      this.#offer(part, outcome.lastSeq - part.length + 1);
+      const alone = this.#storing.end(part);
+      if (outcome.kind !== 'stored') {
+        this.#forgetOffers(part);
+        return outcome;
+      }
+      this.#offer(part, outcome.lastSeq - part.length + 1, alone);
     }
     this.#count(entries);
     return { kind: 'stored' } as const;
   }
 
   async #storeOneByOne(entries: readonly EntryToStore[]) {
+    this.#storing.begin(entries);
     const outcome = await this.#ports.entries.storeEach({ entries });
-    // Where they lie is not told: whoever is owed one of them has to ask the store.
-    for (const { key } of entries) this.#ports.lanes.forgetOffers(key);
+    this.#storing.end(entries);
+    this.#forgetOffers(entries);
     if (outcome.kind !== 'stored') return outcome;
     for (const { index, code } of outcome.refused) {
       const entry = entries[index];
@@ -231,10 +239,20 @@ export class FanoutWork {
     return { kind: 'stored' } as const;
   }
 
-  #offer(entries: readonly EntryToStore[], firstSeq: number): void {
+  /** Where they lie is not known: whoever is owed one of them has to ask the store. */
+  #forgetOffers(entries: readonly EntryToStore[]): void {
+    for (const { key } of entries) this.#ports.lanes.forgetOffers(key);
+  }
+
+  /**
+   * A lane goes on from the highest entry that it was given, so it is only given what has nothing of its member's below it
+   * on the way: where a round and a catch-up store for one member at a time, the lane asks the store.
+   */
+  #offer(entries: readonly EntryToStore[], firstSeq: number, alone: ReadonlySet<string>): void {
     const storedAt = this.#ports.clock.now().wallMs;
     for (const [i, { key, entry, post }] of entries.entries()) {
-      this.#ports.lanes.offer(key, { seq: firstSeq + i, storedAt, entry, post });
+      if (alone.has(key)) this.#ports.lanes.offer(key, { seq: firstSeq + i, storedAt, entry, post });
+      else this.#ports.lanes.forgetOffers(key);
     }
   }
 

@@ -314,6 +314,8 @@ export class LaneWork {
     desk.settled.push(...taken);
     const removed = await this.#remove(key, desk);
     for (const request of requests) {
+      // Without a row nobody can say what a changed grant still covers: the answer waits for the row.
+      if (request.channel === undefined && judge.acl.kind === 'unknown') continue;
       const counted = request.channel === undefined ? taken.size : request.removed;
       reviews.answer(key, request, { withdrawn: refused.length, removed: counted });
     }

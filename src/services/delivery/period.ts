@@ -61,6 +61,7 @@ export class ServingPeriod {
   readonly #tell: (news: PeriodNews) => void;
   readonly #reviews = new Reviews();
   #watch: Stoppable | undefined;
+  #isClosed = false;
 
   constructor(of: {
     ports: DeliveryPorts;
@@ -95,11 +96,17 @@ export class ServingPeriod {
       member: (channel, member, row, revision) => this.index.applyMember(channel, member, row, revision),
       acl: (member, acl, revision) => {
         this.index.applyAcl(member, acl, revision);
-        if (following) this.#tell({ type: 'rows.changed', members: [memberKey(member)] });
+        if (following && !this.#isClosed) this.#tell({ type: 'rows.changed', members: [memberKey(member)] });
       },
-      lost: (why) => this.#tell({ type: 'stores.lost', why }),
+      lost: (why) => {
+        if (!this.#isClosed) this.#tell({ type: 'stores.lost', why });
+      },
     });
     if (followed.kind === 'silent') return followed;
+    if (this.#isClosed) {
+      void followed.watch.stop();
+      return { kind: 'silent', why: 'the period was closed meanwhile' };
+    }
     following = true;
     this.#watch = followed.watch;
     return { kind: 'open' };
@@ -144,6 +151,7 @@ export class ServingPeriod {
 
   /** Ends the period. Whoever waits for an answer of it hears nothing. */
   close(): Unsettled {
+    this.#isClosed = true;
     this.tickets.clear();
     this.#reviews.clear();
     this.lanes.clear();

@@ -46,12 +46,12 @@ export class Faults {
     return this.#add({ pattern, fault: { kind: 'delay', ms }, times });
   }
   /** It is done, but answers wait until the hold is lifted. */
-  hold(pattern = '*'): Lift {
+  hold(pattern = '*', times = Number.POSITIVE_INFINITY): Lift {
     let release = () => {};
     const until = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const lift = this.#add({ pattern, fault: { kind: 'hold', until }, times: Number.POSITIVE_INFINITY });
+    const lift = this.#add({ pattern, fault: { kind: 'hold', until }, times });
     const both = () => {
       lift();
       release();

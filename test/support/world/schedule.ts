@@ -25,6 +25,7 @@ const deeds: readonly (readonly [weight: number, deed: Deed])[] = [
     },
   ],
   [12, (world) => void withLiving(world, (person) => world.join(person, channelOf(world)))],
+  [4, race],
   [12, (world) => void withLiving(world, (person) => world.leave(person, channelOf(world)))],
   [4, (world) => void withLiving(world, (person) => world.grant(person, [...world.random.pick(PATTERNS)]))],
   [2, (world) => void withLiving(world, (person) => world.reauthorize(person))],
@@ -98,6 +99,21 @@ const deeds: readonly (readonly [weight: number, deed: Deed])[] = [
   [10, (world) => world.time.advance(Math.min(60_000, world.time.untilNext()))],
   [0.3, (world) => world.time.stall(world.random.below(40_000))],
 ];
+
+/** Somebody joins or leaves while others post on that very channel. */
+async function race(world: World): Promise<void> {
+  const { random, network } = world;
+  const channel = channelOf(world);
+  const person = anyone(world);
+  if (person.retired) return;
+  if (random.chance(0.5)) world.join(person, channel);
+  else world.leave(person, channel);
+  for (let i = random.below(6); i > 0; i--) {
+    for (let legs = random.below(10); legs > 0; legs--) await network.step();
+    const from = anyone(world);
+    if (!from.retired) world.post(from, channel, { id: `p${world.posts.length}` });
+  }
+}
 
 function withLiving(world: World, deed: (person: Person) => void): void {
   const person = anyone(world);

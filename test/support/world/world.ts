@@ -4,6 +4,8 @@
  * what must have happened in the end.
  */
 import { readCopy } from '../../../src/domain/copy.ts';
+import { readJson } from '../../../src/domain/message.ts';
+
 import { covers, isChannel, type Member } from '../../../src/domain/names.ts';
 import type { Numbers } from '../../../src/domain/numbers.ts';
 import { memberRowSchema } from '../../../src/domain/rows.ts';
@@ -11,6 +13,7 @@ import { buckets, chatSubject, keySubject, railSubject, readMemberRowKey } from 
 import { MemoryBroker } from '../../../src/services/memory/broker.ts';
 import { Faults } from '../../../src/services/memory/faults.ts';
 import { isMarker } from '../../../src/services/memory/rows.ts';
+import type { Kept } from '../../../src/services/memory/stream.ts';
 import { MemoryDaemon } from './daemon.ts';
 import { Network } from './network.ts';
 import { Intervals, Person } from './people.ts';
@@ -82,7 +85,7 @@ export class World {
     return person;
   }
 
-  #learn(kept: Parameters<Parameters<MemoryBroker['members']['listen']>[0]>[0]): void {
+  #learn(kept: Kept): void {
     if (isMarker(kept.header)) return;
     const place = readMemberRowKey(kept.subject.slice(keySubject(buckets(SPACE).members, '').length));
     const row = memberRowSchema.safeParse(JSON.parse(new TextDecoder().decode(kept.data)));
@@ -239,6 +242,8 @@ export class World {
     type Joined = { durable: boolean; generation: number; joinCursor: number };
     this.ask(person, { op: 'durableJoin', args: { channel } }, ({ durable, generation, joinCursor }: Joined) => {
       const known = person.knows(channel);
+      const { lastSeq } = this.broker.chat;
+      if (durable && joinCursor > lastSeq) this.wrong.push(`the join cursor ${joinCursor} is from the future`);
       if (durable && !known.leaving && !known.closed.has(generation)) known.open = { generation, joinCursor };
     });
   }
@@ -251,7 +256,17 @@ export class World {
     const args = { channel, generation: open.generation, lifecycleUid: person.member.uid };
     this.ask(person, { op: 'durableLeave', args }, ({ left }: { left: boolean }) => {
       known.leaving = false;
-      if (left) known.closed.add(open.generation);
+      if (!left) return;
+      known.closed.add(open.generation);
+      for (const kept of this.broker.dlv.all()) {
+        const isOurs = kept.subject.endsWith(`.${person.key}.${channel}`) && isCopy(kept);
+        const body = readJson(kept.data) as { generation?: number } | undefined;
+        if (isOurs && body?.generation === open.generation) {
+          this.wrong.push(
+            `after its leave of ${channel} was answered, ${person.name} still has ${kept.subject}#${kept.seq}`,
+          );
+        }
+      }
     });
   }
   /** The manager writes the row and has the daemon look again. */
@@ -315,7 +330,14 @@ export class World {
       return covered && post.mentions.includes(person.name) && post.seq > person.mentionedAfter;
     }
     const { open } = person.knows(post.channel);
-    return open !== undefined && covered && post.seq > Math.max(open.joinCursor, person.promisedAfter);
+    if (open === undefined || !covered || post.seq <= Math.max(open.joinCursor, person.promisedAfter)) return false;
+    // A second post with the same id is the same post: where the first was refused, so is this one.
+    return this.posts
+      .filter(
+        ({ seq, channel, from, id }) =>
+          seq > open.joinCursor && channel === post.channel && from === post.from && id === post.id,
+      )
+      .every(({ seq, id }) => id === '' || seq > person.promisedAfter);
   }
 
   /** What is left in the stores that should not be. */
@@ -327,6 +349,8 @@ export class World {
     ];
   }
 }
+
+const isCopy = (kept: Kept): boolean => readCopy(SPACE, kept.subject, kept.header, kept.data).kind === 'copy';
 
 const isSame = (seen: { channel: string; seq: number; from: string; id: string }, post: Post): boolean =>
   seen.channel === post.channel &&
