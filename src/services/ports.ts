@@ -72,6 +72,17 @@ export interface DeliveredPost extends StoredPost {
   readonly receipt: string;
 }
 
+export interface OpenedPosts {
+  readonly kind: 'opened';
+  /** Highest sequence that was delivered. */
+  readonly position: number;
+  /** Everything up to here is settled … */
+  readonly floor: number;
+  /** … and of what was delivered above it, so many are not. */
+  readonly unsettled: number;
+  readonly made: boolean;
+}
+
 /** The posts of the space, and the writer's place in them. */
 export interface Posts {
   /** Highest sequence that CHAT has given out. */
@@ -79,9 +90,9 @@ export interface Posts {
   /** Every post up to here was settled, as the durable itself knows it. */
   floor(): Promise<{ kind: 'floor'; seq: number } | Silent>;
   /** Finds the writer's durable; one that is missing is made again, from `floor`, and that is said. */
-  open(from: {
-    floor: number;
-  }): Promise<{ kind: 'opened'; position: number; made: boolean } | Refused | Denied | Silent>;
+  open(from: { floor: number }): Promise<OpenedPosts | Refused | Denied | Silent>;
+  /** Every post with after < seq ≤ upTo, ascending. */
+  between(of: { after: number; upTo: number }): Promise<{ kind: 'read'; posts: StoredPost[] } | Silent>;
   /** Pulls posts until stopped; `lost` when the pull ended or its consumer is gone. */
   pull(listener: { post(post: DeliveredPost): void; lost(why: string): void }): Stoppable;
   /** Acknowledges posts, without waiting for anything: one whose acknowledgement is lost is delivered again. */

@@ -19,6 +19,7 @@ import type {
   StoredPost,
 } from '../ports.ts';
 import type { Tally } from '../tally.ts';
+import { EarlyPosts } from './early-posts.ts';
 import type { LaneWork } from './lane-work.ts';
 import type { OwedCounts } from './owed.ts';
 import type { Shortfalls } from './shortfalls.ts';
@@ -68,6 +69,7 @@ export class FanoutWork {
   /** Highest sequence that was delivered to this durable, by this daemon or one before it. */
   #position = 0;
   readonly #storing = new Storing();
+  readonly #early = new EarlyPosts();
   readonly #passed: { seq: number; pass: () => void }[] = [];
   #floorWrittenAt = 0;
 
@@ -95,10 +97,12 @@ export class FanoutWork {
     if (counts.kind === 'silent') return counts;
     owed.restart(counts.counts);
     const opened = await posts.open({ floor: Math.max(floor.floor, this.#smallestJoin()) });
-    if (opened.kind === 'opened') {
-      this.#position = Math.max(this.#position, opened.position);
-      if (opened.made) journal.tell('fanout.remade', { position: opened.position });
-    }
+    if (opened.kind !== 'opened') return opened;
+    this.#position = Math.max(this.#position, opened.position);
+    if (opened.made) journal.tell('fanout.remade', { position: opened.position });
+    const read = await this.#early.take(posts, opened, this.#buffer);
+    if (read.kind === 'silent') return read;
+    this.#buffer = read.posts;
     return opened;
   }
 
@@ -115,8 +119,10 @@ export class FanoutWork {
     lost(why: string): void;
   }): Stoppable {
     if (this.#buffer.length > 0) listener.waiting(this.#buffer.length);
-    return this.#ports.posts.pull({
+    const { posts } = this.#ports;
+    return posts.pull({
       post: (post) => {
+        if (this.#early.meets(posts, post)) return;
         if (post.seq > this.#position) {
           if (post.seq > this.#position + 1) listener.skipped({ from: this.#position + 1, to: post.seq - 1 });
           this.#position = post.seq;
@@ -264,7 +270,7 @@ export class FanoutWork {
   /** Acknowledges the round's posts, and answers who got something. */
   async settle(): Promise<{ type: 'posts.settled'; posts: number; members: string[] }> {
     const { posts, entries } = this.#round;
-    this.#ports.posts.settle({ posts });
+    this.#ports.posts.settle({ posts: this.#early.settle(posts) });
     this.#buffer = this.#buffer.slice(posts.length);
     this.#round = NOTHING;
     this.#ports.tally.add('posts.settled', '', posts.length);

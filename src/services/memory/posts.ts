@@ -23,7 +23,8 @@ export function memoryPosts(wire: Wire): Posts {
       wire.ask('posts.open', () => {
         const made = broker.fanout === undefined;
         broker.fanout ??= new FanoutConsumer({ clock, stream: chat, after: floor });
-        return { kind: 'opened' as const, position: broker.fanout.delivered, made };
+        const { delivered: position, floor: settledTo, pending: unsettled } = broker.fanout;
+        return { kind: 'opened' as const, position, floor: settledTo, unsettled, made };
       }),
 
     settle({ posts }) {
@@ -62,6 +63,12 @@ export function memoryPosts(wire: Wire): Posts {
       else take();
       return { stop: async () => stop() };
     },
+
+    between: ({ after, upTo }) =>
+      wire.look('posts.between', () => {
+        const { kept } = chat.page({ filter: '>', after, limit: Number.POSITIVE_INFINITY });
+        return { kind: 'read', posts: kept.filter(({ seq }) => seq <= upTo).map(asPost) };
+      }),
 
     async range({ channel, after, upTo }, take) {
       const filter = chatOfChannel(space, channel);

@@ -19,7 +19,7 @@ const ACK = '+ACK';
 const MISSED = 2;
 
 const placeSchema = z.looseObject({ stream_seq: z.number() });
-const consumerSchema = z.looseObject({ delivered: placeSchema, ack_floor: placeSchema });
+const consumerSchema = z.looseObject({ delivered: placeSchema, ack_floor: placeSchema, num_ack_pending: z.number() });
 /** What ends a pull for good: what it pulls from is not there. */
 const FATAL: readonly string[] = [
   'consumer_deleted',
@@ -45,14 +45,17 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
 
     async open({ floor }) {
       const info = await broker.api(`CONSUMER.INFO.${stream}.${FANOUT_CONSUMER}`, {}, consumerSchema);
-      if (info.kind === 'reply') return { kind: 'opened', position: info.value.delivered.stream_seq, made: false };
+      if (info.kind === 'reply') {
+        const { delivered, ack_floor, num_ack_pending: unsettled } = info.value;
+        return { kind: 'opened', position: delivered.stream_seq, floor: ack_floor.stream_seq, unsettled, made: false };
+      }
       if (info.kind !== 'refused' || info.code !== String(CONSUMER_NOT_FOUND)) return info;
       const made = await broker.api(
         `CONSUMER.CREATE.${stream}.${FANOUT_CONSUMER}`,
         { stream_name: stream, config: remade(floor), action: 'create' },
         consumerSchema,
       );
-      return made.kind === 'reply' ? { kind: 'opened', position: floor, made: true } : made;
+      return made.kind === 'reply' ? { kind: 'opened', position: floor, floor, unsettled: 0, made: true } : made;
     },
 
     pull(listener) {
@@ -96,6 +99,19 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
 
     settle({ posts }) {
       for (const { receipt } of posts) broker.publish(receipt, ACK);
+    },
+
+    async between({ after, upTo }) {
+      const posts: StoredPost[] = [];
+      for (let at = after; at < upTo; ) {
+        const page = await store.page({ filter: `cotal.${space}.chat.>`, after: at, limit: PAGE });
+        if (page.kind !== 'read') return page;
+        posts.push(...page.messages.map(asPost).filter((post) => post.seq <= upTo));
+        const last = page.messages.at(-1)?.seq;
+        if (last === undefined || page.pending === 0) break;
+        at = last;
+      }
+      return { kind: 'read', posts };
     },
 
     async range({ channel, after, upTo }, take) {

@@ -4,7 +4,11 @@ import { type DaemonProcess, startInProcess, startProcess } from '../../support/
 import { type Mesh, startMesh } from '../../support/mesh.ts';
 import { until } from '../../support/until.ts';
 
-const FAST = { COTAL_DELIVERY_LEASE_TTL_MS: '2000', COTAL_DELIVERY_LEASE_RENEW_MS: '500', COTAL_DELIVERY_LEASE_FENCE_MS: '1500' };
+const FAST = {
+  COTAL_DELIVERY_LEASE_TTL_MS: '2000',
+  COTAL_DELIVERY_LEASE_RENEW_MS: '500',
+  COTAL_DELIVERY_LEASE_FENCE_MS: '1500',
+};
 const CHANNEL = 'team.general';
 
 describe('a post reaches a member that was away', () => {
@@ -23,11 +27,14 @@ describe('a post reaches a member that was away', () => {
   };
   /** A lease that a killed daemon left is free after its time; whoever starts before is refused. */
   const startOverDead = async (mesh: Mesh): Promise<DaemonProcess> =>
-    until(async () => {
-      const daemon = start(mesh);
-      const ended = await Promise.race([daemon.exit, daemon.serving().then(() => 'serving' as const)]);
-      return ended === 'serving' ? daemon : undefined;
-    }, () => processes.at(-1)?.stderr());
+    until(
+      async () => {
+        const daemon = start(mesh);
+        const ended = await Promise.race([daemon.exit, daemon.serving().then(() => 'serving' as const)]);
+        return ended === 'serving' ? daemon : undefined;
+      },
+      () => processes.at(-1)?.stderr(),
+    );
   afterEach(async () => {
     await Promise.all(processes.splice(0).map((daemon) => daemon.kill()));
     await Promise.all(meshes.splice(0).map((mesh) => mesh.dispose()));
@@ -40,7 +47,10 @@ describe('a post reaches a member that was away', () => {
     expect(await bob.join(CHANNEL)).toMatchObject({ durable: true, generation: 1 });
     for (const text of ['one', 'two', 'three']) await alice.post(CHANNEL, { text });
     expect(texts(await bob.read(3))).toEqual(['one', 'two', 'three']);
-    await until(async () => (await bob.asked('pendingCount', {})).pending === 0, () => daemon.tally.all());
+    await until(
+      async () => (await bob.asked('pendingCount', {})).pending === 0,
+      () => daemon.tally.all(),
+    );
     expect(texts(await bob.take(1, 1_000))).toEqual([]);
     await stop();
   });
@@ -102,7 +112,10 @@ describe('a post reaches a member that was away', () => {
     await dying.kill();
     const daemon = await startOverDead(mesh);
     expect(await taken?.message.ackAck()).toBe(true);
-    await until(async () => (await bob.asked('pendingCount', {})).pending === 0, () => daemon.tally());
+    await until(
+      async () => (await bob.asked('pendingCount', {})).pending === 0,
+      () => daemon.tally(),
+    );
     expect(texts(await bob.take(1, 1_000))).toEqual([]);
   });
 });
