@@ -103,10 +103,11 @@ export class LaneWork {
       const limit = after < upTo ? this.#ports.window : 1;
       const page = await this.#ports.entries.page({ member, after, limit });
       if (page.kind === 'silent') return undefined;
-      for (const { seq } of page.entries) {
-        if (seq > upTo) return { seqs, more: true };
-        seqs.push(seq);
-        after = seq;
+      for (const held of page.entries) {
+        if (held.seq > upTo) return { seqs, more: true };
+        if (held.entry === undefined) this.#tally('foreign', held);
+        seqs.push(held.seq);
+        after = held.seq;
       }
       if (!page.more) return { seqs, more: false };
     }

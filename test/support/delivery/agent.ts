@@ -113,12 +113,7 @@ export class Agent {
     );
     const taken: Taken[] = [];
     for await (const message of await consumer.fetch({ max_messages: count, expires: Math.max(1_000, withinMs) })) {
-      const { msg, channel, seq } = message.json<{
-        msg: { id: string; from: { id: string }; parts: { text: string }[] };
-        channel: string;
-        seq: number;
-      }>();
-      taken.push({ id: msg.id, text: msg.parts[0]?.text ?? '', channel, seq, from: msg.from.id, message });
+      taken.push(readTaken(message));
     }
     return taken;
   }
@@ -128,6 +123,21 @@ export class Agent {
     const taken = await this.take(count, withinMs);
     for (const { message } of taken) if (!(await message.ackAck())) throw new Error('a confirmation was not taken');
     return taken;
+  }
+}
+
+/** What lies on a subject may be anything: a forged message is taken too, with nothing in it. */
+function readTaken(message: JsMsg): Taken {
+  const nothing = { id: '', text: '', channel: '', seq: 0, from: '', message };
+  try {
+    const { msg, channel, seq } = message.json<{
+      msg: { id: string; from: { id: string }; parts: { text: string }[] };
+      channel: string;
+      seq: number;
+    }>();
+    return { id: msg.id, text: msg.parts[0]?.text ?? '', channel, seq, from: msg.from.id, message };
+  } catch {
+    return nothing;
   }
 }
 

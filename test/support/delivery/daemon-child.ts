@@ -1,9 +1,10 @@
-/** A daemon as a process of its own: daemon-child.ts <space> <root> <server>. */
+/** A daemon as a process of its own: daemon-child.ts <space> <root> <server> [standby]. */
 import { createDaemon } from '../../../src/main.ts';
 import { openJournal } from '../../../src/services/log.ts';
 
-const [space = '', root = '', server = ''] = process.argv.slice(2);
-const daemon = createDaemon({ space, root, server, journal: openJournal({ process: 'delivery', level: 'info' }) });
+const [space = '', root = '', server = '', standby] = process.argv.slice(2);
+const journal = openJournal({ process: 'delivery', level: 'info' });
+const daemon = createDaemon({ space, root, server, journal, standby: standby === 'standby' });
 daemon.actor.subscribe((state) => {
   if (state.hasTag('serving')) process.send?.({ serving: true });
 });

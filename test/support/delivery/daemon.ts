@@ -85,15 +85,22 @@ export interface DaemonProcess {
 }
 
 /** Starts a daemon as a process. `killAt`: where it kills itself, see `kill-at.ts`. */
-export function startProcess(mesh: Mesh, of: { env?: Record<string, string>; killAt?: string } = {}): DaemonProcess {
-  const child = fork(fileURLToPath(new URL('daemon-child.ts', import.meta.url)), [mesh.space, mesh.root, mesh.url], {
-    execArgv: [
-      '--conditions=plane3-source',
-      ...(of.killAt === undefined ? [] : ['--import', fileURLToPath(new URL('kill-at.ts', import.meta.url))]),
-    ],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { ...process.env, ...of.env, ...(of.killAt === undefined ? {} : { KILL_AT: of.killAt }) },
-  });
+export function startProcess(
+  mesh: Mesh,
+  of: { env?: Record<string, string>; killAt?: string; standby?: boolean } = {},
+): DaemonProcess {
+  const child = fork(
+    fileURLToPath(new URL('daemon-child.ts', import.meta.url)),
+    [mesh.space, mesh.root, mesh.url, ...(of.standby === true ? ['standby'] : [])],
+    {
+      execArgv: [
+        '--conditions=plane3-source',
+        ...(of.killAt === undefined ? [] : ['--import', fileURLToPath(new URL('kill-at.ts', import.meta.url))]),
+      ],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      env: { ...process.env, ...of.env, ...(of.killAt === undefined ? {} : { KILL_AT: of.killAt }) },
+    },
+  );
   children.add(child);
   let said = '';
   child.stderr?.on('data', (data: Buffer) => {
