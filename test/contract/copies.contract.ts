@@ -134,7 +134,7 @@ export function copiesContract(on: () => Ground): void {
       expect(await copies.counts({})).toMatchObject({ foreign: [] });
     });
 
-    it('tell each confirmation and each termination by sequence, and nothing for what was withdrawn', async () => {
+    it('tell each confirmation and each termination by sequence, and nothing of what was purged', async () => {
       const [ann, bob] = [await ground.member(), await ground.member()];
       const heard: string[] = [];
       let bound = false;
@@ -150,9 +150,10 @@ export function copiesContract(on: () => Ground): void {
       const his = await store(bob, copyOf(1));
       await ground.take(ann, 3);
       await ground.take(bob, 1);
-      await copies.remove({ seqs: [last - 1] });
-      await ground.confirm(ann, last - 1);
       await ground.confirm(ann, last - 2);
+      const purge = { member: ann, channel: 'ops', upTo: last - 1 };
+      expect(await copies.purge(purge)).toEqual({ kind: 'removed', count: 1 });
+      await ground.confirm(ann, last - 1);
       await ground.terminate(ann, last);
       await ground.confirm(bob, his);
       await until(

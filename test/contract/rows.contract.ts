@@ -78,7 +78,7 @@ export function rowsContract(on: () => Ground): void {
       await ground.putRow({ bucket: 'acl', key: memberKey(ann), row: { retired: true, retiredAt: 1, revision: 2 } });
       await ground.putRow({ bucket: 'acl', key: memberKey(second), row: undefined });
       expect(await rows.lifecycles({ principal })).toEqual({ kind: 'read', members: [] });
-      expect(await rows.lifecycles({ principal: 'local.nobody' })).toEqual({ kind: 'read', members: [] });
+      expect(await rows.lifecycles({ principal: 'local.unheard_of' })).toEqual({ kind: 'read', members: [] });
     });
 
     it('of a membership are written by compare-and-set: a create meets a row, an update meets another revision', async () => {

@@ -15,6 +15,7 @@ import {
 import type { Credential } from '../../src/services/credential.ts';
 import type { Gate } from '../../src/services/fence.ts';
 import { systemClock } from '../../src/services/local/clock.ts';
+import { mint } from '../../src/services/local/mint.ts';
 import { MemoryJournal } from '../../src/services/memory/journal.ts';
 import { natsDeliveryPorts } from '../../src/services/nats/delivery-ports.ts';
 import { GatedBroker } from '../../src/services/nats/gated-broker.ts';
@@ -65,7 +66,11 @@ export async function natsGround(): Promise<NatsGround> {
   const manager = await mesh.connect('manager');
   const provisioner = await mesh.connect('provisioner');
   const shared = await portsAs({ on: mesh, credential: delivery, timeoutMs: TIMEOUT_MS });
-  const nobody = await mesh.addAgent({ name: 'nobody', read: [], post: [] });
+  /** A credential of the account that has every right elsewhere and none here. */
+  const nobody = await mint(
+    { operator: mesh.operator, space: mesh.keys },
+    { profile: { profile: 'delivery', space: 'elsewhere' }, name: 'nobody' },
+  );
   const posters = new Map<string, NatsConnection>();
   /** A connection that may post as this principal. */
   const posterOf = async (principal: string): Promise<NatsConnection> => {
@@ -108,7 +113,7 @@ export async function natsGround(): Promise<NatsGround> {
         case 'gated':
           return portsAs({ on: mesh, credential: delivery, timeoutMs: TIMEOUT_MS, gate: () => 'in doubt' });
         case 'denied':
-          return portsAs({ on: mesh, credential: nobody.credential, timeoutMs: SHORT_MS });
+          return portsAs({ on: mesh, credential: nobody, timeoutMs: SHORT_MS });
         case 'missing':
           return portsAs({ on: empty, credential: await empty.credsFor('delivery'), timeoutMs: SHORT_MS });
         case 'silent': {

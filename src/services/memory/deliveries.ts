@@ -46,7 +46,7 @@ export class MemoryDeliveries {
     return next;
   }
 
-  /** The member saw it surface. Nothing happens, and nothing is told, for a copy that is gone. */
+  /** The member saw it surface. Nothing is told of a copy that was purged. */
   confirm(member: Member, seq: number): void {
     this.#settle({ member, seq, how: 'confirmed' });
   }
@@ -58,9 +58,17 @@ export class MemoryDeliveries {
     this.#durables.get(memberKey(member))?.delete(seq);
   }
 
+  /** Purged copies are not in flight any more. What was deleted by sequence still is, as far as its durable knows. */
+  purged(): void {
+    for (const taken of this.#durables.values()) {
+      for (const seq of taken.keys()) if (this.#stream.get(seq) === undefined) taken.delete(seq);
+    }
+  }
+
   #settle(news: Settlement): void {
-    this.#durables.get(memberKey(news.member))?.delete(news.seq);
-    if (!this.#stream.remove(news.seq)) return;
+    const wasTaken = this.#durables.get(memberKey(news.member))?.delete(news.seq) ?? false;
+    const wasThere = this.#stream.remove(news.seq);
+    if (!wasTaken && !wasThere) return;
     for (const listener of [...this.#listeners]) listener(news);
   }
 
