@@ -5,6 +5,7 @@ import { leaseRowsContract } from './lease-rows.contract.ts';
 import { outcomesContract } from './outcomes.contract.ts';
 import { postsContract } from './posts.contract.ts';
 import { railsContract } from './rails.contract.ts';
+import { restartContract } from './restart.contract.ts';
 import { rowWatchContract } from './row-watch.contract.ts';
 import { rowsContract } from './rows.contract.ts';
 
@@ -19,6 +20,7 @@ export function keepsEveryContract(on: () => Ground): void {
     leaseRowsContract,
     railsContract,
     outcomesContract,
+    restartContract,
   ]) {
     contract(on);
   }

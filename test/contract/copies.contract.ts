@@ -134,7 +134,7 @@ export function copiesContract(on: () => Ground): void {
       expect(await copies.counts({})).toMatchObject({ foreign: [] });
     });
 
-    it('tell each confirmation and each termination by sequence, and nothing of what was purged', async () => {
+    it('tell each confirmation and each termination by sequence; what was purged is never told as confirmed', async () => {
       const [ann, bob] = [await ground.member(), await ground.member()];
       const heard: string[] = [];
       let bound = false;
@@ -156,17 +156,18 @@ export function copiesContract(on: () => Ground): void {
       await ground.confirm(ann, last - 1);
       await ground.terminate(ann, last);
       await ground.confirm(bob, his);
+      const wanted = [
+        `${memberKey(ann)} ${last - 2} confirmed`,
+        `${memberKey(ann)} ${last} terminated`,
+        `${memberKey(bob)} ${his} confirmed`,
+      ];
       await until(
-        () => heard.length >= 3,
+        () => wanted.every((each) => heard.includes(each)),
         () => heard,
       );
-      expect([...heard].sort()).toEqual(
-        [
-          `${memberKey(ann)} ${last - 2} confirmed`,
-          `${memberKey(ann)} ${last} terminated`,
-          `${memberKey(bob)} ${his} confirmed`,
-        ].sort(),
-      );
+      // The broker may call what was in flight and purged terminated.
+      const purged = `${memberKey(ann)} ${last - 1} terminated`;
+      expect(heard.filter((each) => each !== purged).sort()).toEqual(wanted.sort());
       await hearing.stop();
     });
   });

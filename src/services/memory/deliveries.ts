@@ -1,5 +1,5 @@
 /** The members' side of DLV: their durables, and the news that a copy was confirmed or terminated. */
-import { type Member, memberKey } from '../../domain/names.ts';
+import { type Member, memberKey, readMember } from '../../domain/names.ts';
 import { copiesOf } from '../../domain/subjects.ts';
 import type { Clock } from '../ports.ts';
 import type { Kept, MemoryStream } from './stream.ts';
@@ -58,10 +58,15 @@ export class MemoryDeliveries {
     this.#durables.get(memberKey(member))?.delete(seq);
   }
 
-  /** Purged copies are not in flight any more. What was deleted by sequence still is, as far as its durable knows. */
+  /** The broker terminates what was in flight and is purged; what is deleted by sequence stays in flight for its durable. */
   purged(): void {
-    for (const taken of this.#durables.values()) {
-      for (const seq of taken.keys()) if (this.#stream.get(seq) === undefined) taken.delete(seq);
+    for (const [key, taken] of this.#durables) {
+      const member = readMember(key);
+      for (const seq of [...taken.keys()]) {
+        if (this.#stream.get(seq) !== undefined) continue;
+        taken.delete(seq);
+        if (member !== undefined) this.#tell({ member, seq, how: 'terminated' });
+      }
     }
   }
 
@@ -69,6 +74,10 @@ export class MemoryDeliveries {
     const wasTaken = this.#durables.get(memberKey(news.member))?.delete(news.seq) ?? false;
     const wasThere = this.#stream.remove(news.seq);
     if (!wasTaken && !wasThere) return;
+    this.#tell(news);
+  }
+
+  #tell(news: Settlement): void {
     for (const listener of [...this.#listeners]) listener(news);
   }
 

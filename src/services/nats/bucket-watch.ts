@@ -35,7 +35,6 @@ export function watchBucket(
   of: { bucket: string; filter: string; from: 'all' | 'new' },
   listener: WatchListener,
 ): Stoppable {
-  const { connection } = broker;
   const stream = bucketStream(of.bucket);
   const name = `w_${nuid.next()}`;
   const head = keySubject(of.bucket, '');
@@ -119,7 +118,7 @@ export function watchBucket(
     stop: async () => {
       if (ended) return;
       end();
-      if (broker.shut() === undefined) connection.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
+      broker.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
     },
   };
 }

@@ -157,8 +157,12 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
 /** Ends a pull after everything that the broker has already sent to it has arrived. */
 async function drained(messages: { close(): Promise<unknown> }): Promise<void> {
   const { sub } = messages as { sub?: { drain(): Promise<void> } };
-  await sub?.drain().catch(() => {});
-  await messages.close();
+  try {
+    await sub?.drain();
+    await messages.close();
+  } catch {
+    // The connection is gone, and the pull with it.
+  }
 }
 
 /** The durable as `up` makes it, but for where it starts. */
