@@ -303,8 +303,9 @@ export class LaneWork {
         judge.disposition(asJudged(copy)).kind === 'refuse' ||
         requests.some((request) => request.closes(copy)),
     );
-    if (!(await this.#takeBack(member, held.copies, refused))) return SILENT;
+    // First of all, so that what the broker tells of them from here on (it calls a purged copy terminated) settles nothing.
     const withdrawn = refused.filter((copy) => desk.awaiting.delete(copy.seq)).length;
+    if (!(await this.#takeBack(member, held.copies, refused))) return SILENT;
     desk.refused = [];
     tally.add('copies.withdrawn', '', refused.length);
     const taken = new Set(refused.map((copy) => copy.entrySeq).filter((seq) => seq > 0));

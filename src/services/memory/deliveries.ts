@@ -1,5 +1,5 @@
 /** The members' side of DLV: their durables, and the news that a copy was confirmed or terminated. */
-import { type Member, memberKey } from '../../domain/names.ts';
+import { type Member, memberKey, readMember } from '../../domain/names.ts';
 import { copiesOf } from '../../domain/subjects.ts';
 import type { Clock } from '../ports.ts';
 import type { Kept, MemoryStream } from './stream.ts';
@@ -46,7 +46,7 @@ export class MemoryDeliveries {
     return next;
   }
 
-  /** The member saw it surface. Nothing happens, and nothing is told, for a copy that is gone. */
+  /** The member saw it surface. Nothing is told of a copy that was purged. */
   confirm(member: Member, seq: number): void {
     this.#settle({ member, seq, how: 'confirmed' });
   }
@@ -58,9 +58,26 @@ export class MemoryDeliveries {
     this.#durables.get(memberKey(member))?.delete(seq);
   }
 
+  /** The broker terminates what was in flight and is purged; what is deleted by sequence stays in flight for its durable. */
+  purged(): void {
+    for (const [key, taken] of this.#durables) {
+      const member = readMember(key);
+      for (const seq of [...taken.keys()]) {
+        if (this.#stream.get(seq) !== undefined) continue;
+        taken.delete(seq);
+        if (member !== undefined) this.#tell({ member, seq, how: 'terminated' });
+      }
+    }
+  }
+
   #settle(news: Settlement): void {
-    this.#durables.get(memberKey(news.member))?.delete(news.seq);
-    if (!this.#stream.remove(news.seq)) return;
+    const wasTaken = this.#durables.get(memberKey(news.member))?.delete(news.seq) ?? false;
+    const wasThere = this.#stream.remove(news.seq);
+    if (!wasTaken && !wasThere) return;
+    this.#tell(news);
+  }
+
+  #tell(news: Settlement): void {
     for (const listener of [...this.#listeners]) listener(news);
   }
 

@@ -49,7 +49,9 @@ export const purge = (
 ): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent> =>
   wire.ask(`${port}.purge`, () => {
     const filter = `cotal.${wire.broker.space}.${family}.${memberKey(member)}.${channel ?? '>'}`;
-    return { kind: 'removed' as const, count: stream.purge({ filter, upTo }) };
+    const count = stream.purge({ filter, upTo });
+    wire.broker.deliveries.purged();
+    return { kind: 'removed' as const, count };
   });
 
 export const counts = (

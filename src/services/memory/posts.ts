@@ -35,6 +35,7 @@ export function memoryPosts(wire: Wire): Posts {
     pull(listener) {
       let stopped = false;
       const arrives = wire.newsOf('posts.pull');
+      const fault = wire.faults.take('posts.pull');
       const lost = (why: string) => {
         if (stopped) return;
         stop();
@@ -43,7 +44,7 @@ export function memoryPosts(wire: Wire): Posts {
       const { fanout } = broker;
       const take = () => {
         for (;;) {
-          const kept = stopped || !broker.isUp ? undefined : fanout?.next();
+          const kept = stopped || !broker.isUp || fault !== undefined ? undefined : fanout?.next();
           if (kept === undefined) return;
           arrives(() => !stopped && listener.post(asPost(kept)));
         }
@@ -58,7 +59,8 @@ export function memoryPosts(wire: Wire): Posts {
         for (const each of deaf) each();
       };
       fanout?.onEnd((why) => arrives(() => lost(why)));
-      if (fanout === undefined) arrives(() => lost('consumer_not_found'));
+      if (fault !== undefined) arrives(() => lost(fault.kind));
+      else if (fanout === undefined) arrives(() => lost('consumer_not_found'));
       else if (!broker.isUp) arrives(() => lost('disconnected'));
       else take();
       return { stop: async () => stop() };

@@ -8,7 +8,8 @@ import { createInbox, type Msg, nuid } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { bucketStream, keySubject } from '../../domain/subjects.ts';
 import type { Stoppable } from '../ports.ts';
-import { failureOf, type GatedBroker } from './gated-broker.ts';
+import type { GatedBroker } from './gated-broker.ts';
+import { listen } from './listening.ts';
 
 export interface SeenRow {
   readonly key: string;
@@ -27,7 +28,6 @@ export interface WatchListener {
 const HEARTBEAT_MS = 5_000;
 const MISSED = 3;
 const createdSchema = z.looseObject({ num_pending: z.number() });
-const errorSchema = z.looseObject({ error: z.looseObject({ description: z.string() }) });
 
 /** `filter`: a key, or a key with wildcards. `from` `new` tells only what is written from now on. */
 export function watchBucket(
@@ -35,7 +35,6 @@ export function watchBucket(
   of: { bucket: string; filter: string; from: 'all' | 'new' },
   listener: WatchListener,
 ): Stoppable {
-  const { connection } = broker;
   const stream = bucketStream(of.bucket);
   const name = `w_${nuid.next()}`;
   const head = keySubject(of.bucket, '');
@@ -47,9 +46,7 @@ export function watchBucket(
   let ended = false;
   let alarm = setTimeout(silent, HEARTBEAT_MS * MISSED);
 
-  const subscription = connection.subscribe(inbox, {
-    callback: (error, message) => (error === null ? hear(message) : lose(error.message)),
-  });
+  const listening = listen(broker, { subjects: [inbox], message: hear, lost: lose });
 
   function hear(message: Msg): void {
     if (ended) return;
@@ -89,7 +86,7 @@ export function watchBucket(
   function end(): void {
     ended = true;
     clearTimeout(alarm);
-    subscription.unsubscribe();
+    listening.stop();
   }
 
   const config = {
@@ -105,35 +102,23 @@ export function watchBucket(
     idle_heartbeat: HEARTBEAT_MS * 1_000_000,
     inactive_threshold: HEARTBEAT_MS * MISSED * 1_000_000,
   };
-  const subject = `$JS.API.CONSUMER.CREATE.${stream}.${name}.${config.filter_subject}`;
-  const body = JSON.stringify({ stream_name: stream, config, action: 'create' });
-  connection.request(subject, body, { timeout: broker.timeoutMs }).then(
-    (reply) => {
-      const answer: unknown = reply.json();
-      const refused = errorSchema.safeParse(answer);
-      if (refused.success) return lose(refused.data.error.description);
-      const created = createdSchema.safeParse(answer);
-      if (!created.success) return lose('the reply of the broker has another shape');
-      initial = created.data.num_pending;
+  const subject = `CONSUMER.CREATE.${stream}.${name}.${config.filter_subject}`;
+  broker.api(subject, { stream_name: stream, config, action: 'create' }, createdSchema).then(
+    (created) => {
+      if (created.kind === 'silent') return lose(created.why);
+      if (created.kind === 'denied') return lose(`denied: ${created.subject}`);
+      if (created.kind === 'refused') return lose(created.message);
+      initial = created.value.num_pending;
       complete(undefined);
     },
-    (error: unknown) => {
-      const failure = failureOf(error);
-      lose(
-        failure.kind === 'silent'
-          ? failure.why
-          : failure.kind === 'denied'
-            ? `denied: ${failure.subject}`
-            : failure.message,
-      );
-    },
+    (error: Error) => lose(error.message),
   );
 
   return {
     stop: async () => {
       if (ended) return;
       end();
-      if (broker.shut() === undefined) connection.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
+      broker.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
     },
   };
 }

@@ -8,6 +8,7 @@ import { copiesOf, copySubject, readDeliveryConsumer, streams } from '../../doma
 import type { Copies, HeldCopy } from '../ports.ts';
 import { countsOf, removeSubjects } from './entries.ts';
 import type { GatedBroker } from './gated-broker.ts';
+import { listen, settled } from './listening.ts';
 import { Press } from './press.ts';
 import { type StoredMessage, StreamStore } from './stream-store.ts';
 
@@ -60,29 +61,36 @@ export function natsCopies({
     counts: ({ member }) => countsOf(store, space, 'dlv', member),
     removeForeign: ({ subjects, upTo }) => removeSubjects(store, subjects, upTo),
     hearSettled(listener) {
+      let over = false;
+      const lose = (why: string) => {
+        if (over) return;
+        stop();
+        listener.lost(why);
+      };
       const hear = (event: string, how: 'confirmed' | 'terminated') =>
-        broker.connection.subscribe(`$JS.EVENT.${event}.${stream}.>`, {
-          callback: (error, message) => {
-            if (error !== null) return listener.lost(error.message);
+        listen(broker, {
+          subjects: [`$JS.EVENT.${event}.${stream}.>`],
+          lost: lose,
+          message: (message) => {
             const read = shaped(eventSchema, readJson(message.data));
             const member = read === undefined ? undefined : readDeliveryConsumer(read.consumer);
             if (read?.stream === stream && member !== undefined)
               listener.settled({ member, seq: read.stream_seq, how });
           },
         });
-      const subscriptions = [
+      const listening = [
         hear('METRIC.CONSUMER.ACK', 'confirmed'),
         hear('ADVISORY.CONSUMER.MSG_TERMINATED', 'terminated'),
       ];
-      for (const subscription of subscriptions) {
-        void subscription.closed.then((error) => error instanceof Error && listener.lost(error.message));
-      }
-      // The broker has both subscriptions once it has answered a ping that was sent after them.
-      broker.connection.flush().then(
-        () => listener.bound(),
-        (error: Error) => listener.lost(error.message),
-      );
-      return { stop: async () => subscriptions.forEach((subscription) => void subscription.unsubscribe()) };
+      const stop = () => {
+        over = true;
+        for (const each of listening) each.stop();
+      };
+      void settled(broker).then((asked) => {
+        if (asked.kind === 'lost') lose(asked.why);
+        else if (!over) listener.bound();
+      });
+      return { stop: async () => stop() };
     },
   };
 }

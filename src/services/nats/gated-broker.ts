@@ -52,7 +52,7 @@ export class GatedBroker {
 
   /** Sends without waiting for anything; answers whether it was sent. */
   publish(subject: string, data?: Uint8Array | string): boolean {
-    if (this.shut() !== undefined) return false;
+    if (this.shut() !== undefined || this.connection.isClosed()) return false;
     this.connection.publish(subject, data);
     return true;
   }

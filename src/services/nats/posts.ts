@@ -76,12 +76,13 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
         const messages = await consumer.consume({
           max_messages: PULL,
           callback: (message) => {
-            if (stopped) return;
-            listener.post(delivered(message));
+            if (!stopped) listener.post(delivered(message));
+            // What was on its way to a pull that is over goes back at once, or it would be owed until the wait is up.
+            else if (broker.shut() === undefined) message.nak();
           },
         });
-        close = () => messages.close();
-        if (stopped) return void messages.close();
+        close = () => drained(messages);
+        if (stopped) return void (await drained(messages));
         for await (const status of messages.status()) {
           if (FATAL.includes(status.type)) return lost(status.type);
           if (status.type === 'heartbeats_missed' && status.count >= MISSED) return lost('heartbeats missed');
@@ -131,9 +132,9 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
     async last({ channel, limit }) {
       const filter = chatOfChannel(space, channel);
       const start = await startOfLast(store, filter, limit);
-      if (typeof start !== 'number') return start;
+      if ('kind' in start) return start;
       const posts: StoredPost[] = [];
-      for (let after = start - 1; ; ) {
+      for (let after = start.seq - 1; ; ) {
         const page = await store.page({ filter, after, limit: Math.min(PAGE, limit) });
         if (page.kind !== 'read') return page;
         posts.push(...page.messages.map(asPost));
@@ -141,7 +142,7 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
         if (page.pending === 0 || page.messages.length === 0) break;
       }
       // What was posted while this was read is newer than asked for; the oldest make room for it.
-      return { kind: 'read', posts: posts.slice(-limit), complete: posts.length <= limit };
+      return { kind: 'read', posts: posts.slice(-limit), complete: start.isFirst && posts.length <= limit };
     },
 
     async fullSubjects() {
@@ -151,6 +152,17 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
       return { kind: 'read', subjects: full.map(([subject]) => subject) };
     },
   };
+}
+
+/** Ends a pull after everything that the broker has already sent to it has arrived. */
+async function drained(messages: { close(): Promise<unknown> }): Promise<void> {
+  const { sub } = messages as { sub?: { drain(): Promise<void> } };
+  try {
+    await sub?.drain();
+    await messages.close();
+  } catch {
+    // The connection is gone, and the pull with it.
+  }
 }
 
 /** The durable as `up` makes it, but for where it starts. */
@@ -199,7 +211,11 @@ async function firstComplete(store: StreamStore, filter: string): Promise<{ kind
 }
 
 /** Sequence from which on at most `limit` messages fit the filter: found by halving, from the counts that pages carry. */
-async function startOfLast(store: StreamStore, filter: string, limit: number): Promise<number | Silent> {
+async function startOfLast(
+  store: StreamStore,
+  filter: string,
+  limit: number,
+): Promise<{ seq: number; isFirst: boolean } | Silent> {
   const from = async (seq: number) => {
     const page = await store.page({ filter, after: seq - 1, limit: 1 });
     if (page.kind !== 'read') return page;
@@ -207,7 +223,7 @@ async function startOfLast(store: StreamStore, filter: string, limit: number): P
   };
   const all = await from(1);
   if ('kind' in all) return all;
-  if (all.count <= limit) return 1;
+  if (all.count <= limit) return { seq: 1, isFirst: true };
   const info = await store.info();
   if (info.kind !== 'reply') return silence(info);
   let [tooMany, enough] = [all.first, info.value.state.last_seq + 1];
@@ -217,7 +233,7 @@ async function startOfLast(store: StreamStore, filter: string, limit: number): P
     if ('kind' in there) return there;
     if (there.count > limit) tooMany = Math.max(middle, there.first);
     else enough = middle;
-    if (there.count === limit) return middle;
+    if (there.count === limit) return { seq: middle, isFirst: false };
   }
-  return enough;
+  return { seq: enough, isFirst: false };
 }

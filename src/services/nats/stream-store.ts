@@ -5,7 +5,8 @@
 import { createInbox, type Msg } from '@nats-io/nats-core';
 import { z } from 'zod';
 import type { Denied, Refused, Silent } from '../ports.ts';
-import { failureOf, type GatedBroker } from './gated-broker.ts';
+import type { GatedBroker } from './gated-broker.ts';
+import { listen } from './listening.ts';
 
 export interface StoredMessage {
   readonly seq: number;
@@ -22,6 +23,7 @@ const LASTS = 512;
 /** Deletes that are under way at a time. */
 const PIPELINE = 128;
 const NOT_FOUND = 404;
+const END_OF_BATCH = 204;
 /** The broker's words for a sequence that is not there (any more): 10037 no message, 10043 deleted or never given out. */
 const GONE: readonly string[] = ['10037', '10043', '10057', '10151'];
 
@@ -158,6 +160,8 @@ export class StreamStore {
     filter: string;
     upTo: number;
   }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent> {
+    // The broker takes "below 1" for "everything".
+    if (of.upTo < 1) return { kind: 'removed', count: 0 };
     const query = { filter: of.filter, seq: of.upTo + 1 };
     const reply = await this.#broker.api(`STREAM.PURGE.${this.stream}`, query, doneSchema);
     return reply.kind === 'reply' ? { kind: 'removed', count: reply.value.purged ?? 0 } : reply;
@@ -170,54 +174,43 @@ function lastOf(outcome: { kind: 'read'; found: Map<string, StoredMessage> } | S
   return message === undefined ? { kind: 'absent' } : { kind: 'found', message };
 }
 
+type Collected = { kind: 'read'; messages: StoredMessage[]; pending: number } | Silent;
+
 /** Collects the replies of a batched direct get, which ends with a message that only has a status. */
-function collect(
-  broker: GatedBroker,
-  subject: string,
-  query: object,
-): Promise<{ kind: 'read'; messages: StoredMessage[]; pending: number } | Silent> {
+function collect(broker: GatedBroker, subject: string, query: object): Promise<Collected> {
   const { connection, timeoutMs, inboxPrefix } = broker;
   const inbox = createInbox(inboxPrefix);
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const messages: StoredMessage[] = [];
+    const late = () => finish({ kind: 'silent', why: 'timeout' });
     let timer = setTimeout(late, timeoutMs);
-    const subscription = connection.subscribe(inbox, {
-      callback: (error, message) => {
-        if (error !== null) return finish({ kind: 'silent', why: error.message });
+    const finish = (outcome: Collected) => {
+      clearTimeout(timer);
+      listening.stop();
+      resolve(outcome);
+    };
+    const listening = listen(broker, {
+      subjects: [inbox],
+      lost: (why) => finish({ kind: 'silent', why }),
+      message: (message) => {
         const code = message.headers?.code ?? 0;
         if (code === 0) {
           messages.push(stored(message));
           clearTimeout(timer);
           timer = setTimeout(late, timeoutMs);
-          return;
+        } else if (code === NOT_FOUND) {
+          finish({ kind: 'read', messages, pending: 0 });
+        } else if (code === END_OF_BATCH) {
+          finish({ kind: 'read', messages, pending: Number(message.headers?.get('Nats-Num-Pending') ?? 0) });
+        } else {
+          finish({ kind: 'silent', why: `status ${code} ${message.headers?.description ?? ''}` });
         }
-        if (code === NOT_FOUND) return finish({ kind: 'read', messages, pending: 0 });
-        if (code === 204) {
-          const pending = Number(message.headers?.get('Nats-Num-Pending') ?? 0);
-          return finish({ kind: 'read', messages, pending });
-        }
-        finish({ kind: 'silent', why: `status ${code} ${message.headers?.description ?? ''}` });
       },
     });
-    function late() {
-      finish({ kind: 'silent', why: 'timeout' });
-    }
-    function finish(outcome: { kind: 'read'; messages: StoredMessage[]; pending: number } | Silent) {
-      clearTimeout(timer);
-      subscription.unsubscribe();
-      resolve(outcome);
-    }
     try {
       connection.publish(subject, JSON.stringify(query), { reply: inbox });
     } catch (error) {
-      clearTimeout(timer);
-      subscription.unsubscribe();
-      try {
-        const failure = failureOf(error);
-        resolve({ kind: 'silent', why: failure.kind === 'silent' ? failure.why : failure.kind });
-      } catch (surprise) {
-        reject(surprise);
-      }
+      finish({ kind: 'silent', why: error instanceof Error ? error.message : String(error) });
     }
   });
 }
