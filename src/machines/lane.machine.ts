@@ -59,7 +59,7 @@ export const laneMachine = lane.createMachine({
       invoke: { id: 'recoverPlace', src: 'recoverPlace', input: who, ...ends },
       on: {
         'place.recovered': { target: 'Deciding', actions: { type: 'keepPlace', params: fact } },
-        'verdict.stands': 'GivenUp',
+        'verdict.stands': 'Judged',
         ...retired,
         ...unknown,
         ...silent,
@@ -94,7 +94,7 @@ export const laneMachine = lane.createMachine({
           { target: 'MarkingHandedOff', actions: { type: 'countBatch', params: fact } },
         ],
         'batch.empty': { target: 'Deciding', actions: { type: 'countBatch', params: fact } },
-        'verdict.stands': 'GivenUp',
+        'verdict.stands': 'Judged',
         ...retired,
         ...unknown,
         ...silent,
@@ -193,7 +193,7 @@ export const laneMachine = lane.createMachine({
       },
       on: {
         'mark.stored': {
-          target: 'GivenUp',
+          target: 'Judged',
           actions: {
             type: 'tellGivenUp',
             params: ({ context }) => ({ member: context.member, attempts: context.unknowns }),
@@ -229,6 +229,14 @@ export const laneMachine = lane.createMachine({
         },
         Resting: { after: { removalRetry: 'Removing' } },
       },
+    },
+
+    /** There is no row. What was asked for meanwhile comes first: it may have been the row. */
+    Judged: {
+      always: [
+        { guard: 'mustReview', target: 'Withdrawing', actions: 'countWaiting' },
+        { target: 'GivenUp' },
+      ],
     },
 
     GivenUp: {

@@ -68,6 +68,8 @@ export const lane = setup({
       outstanding: Math.max(0, context.outstanding - count),
       nudges: context.nudges + 1,
     })),
+    /** The entries that a verdict was said of are looked at again. */
+    countWaiting: assign(({ context }) => ({ waiting: context.waiting + 1, unknowns: 0 })),
     countReview: assign(({ context }) => ({ reviews: context.reviews + 1, nudges: context.nudges + 1 })),
     countBatch: assign(({ context }, { refuse = 0, met }: { refuse?: number; met: number }) => ({
       settled: context.settled + refuse,
