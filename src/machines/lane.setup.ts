@@ -92,6 +92,7 @@ export const lane = setup({
     })),
     countUnknown: assign(({ context }) => ({ unknowns: context.unknowns + 1 })),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
+    forgetFailures: assign({ failures: 0 }),
     leaveSettled: assign({ settled: 0, failures: 0 }),
     tellRemovalGivenUp: (_, _facts: Who) => {},
     tellGivenUp: (_, _facts: Who & { attempts: number }) => {},
