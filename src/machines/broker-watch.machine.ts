@@ -10,7 +10,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { backstopLeft, type Outage, windowLeft } from '../domain/outage.ts';
-import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
 
 /** `connection` numbers the resident connections of this process, so that a replaced one is recognised. */
 export type ConnectionFact =
@@ -19,9 +19,17 @@ export type ConnectionFact =
   | { type: 'broker.closed'; connection: number; at: number }
   | { type: 'credential.expired'; connection: number; at: number };
 
+/**
+ * The same measurement, under a name of its own for each clock: they run side by side, and a fact that both could hear
+ * would be taken by the wrong one.
+ */
+export type WindowFact = { type: 'window.measured' } & Outage;
+export type BackstopFact = { type: 'backstop.measured' } & Outage;
+
 export type BrokerWatchEvent =
   | ConnectionFact
-  | ({ type: 'outage.measured' } & Outage)
+  | WindowFact
+  | BackstopFact
   | EffectFailed
   /** The process opened a new resident connection; `connected` false: its dial has not succeeded yet. */
   | { type: 'connection.replaced'; connection: number; connected: boolean; at: number };
@@ -44,8 +52,8 @@ interface BrokerWatchContext extends BrokerWatchInput {
 const brokerWatch = setup({
   types: { context: {} as BrokerWatchContext, events: {} as BrokerWatchEvent, input: {} as BrokerWatchInput },
   actors: {
-    measureForWindow: asked<{ type: 'outage.measured' } & Outage, { since: number }>('measureForWindow'),
-    measureForBackstop: asked<{ type: 'outage.measured' } & Outage, { since: number }>('measureForBackstop'),
+    measureForWindow: asked<WindowFact, { since: number }>('measureForWindow'),
+    measureForBackstop: asked<BackstopFact, { since: number }>('measureForBackstop'),
   },
   actions: {
     told: raise(answerOf<BrokerWatchEvent>()),
@@ -66,6 +74,7 @@ const brokerWatch = setup({
     isResident: ({ context }, { connection }: { connection: number }) => connection === context.connection,
     isGone: ({ context }, outage: Outage) => windowLeft(outage, context.windowMs) <= 0,
     isPastBackstop: ({ context }, outage: Outage) => backstopLeft(outage, context.backstopMs) <= 0,
+    isOf: (_, { effect, of }: { effect: string; of: string }) => effect === of,
     isConnected: (_, { connected }: { connected: boolean }) => connected,
   },
   delays: {
@@ -77,6 +86,9 @@ const brokerWatch = setup({
 const fact = <E>({ event }: { event: E }): E => event;
 const resident = { type: 'isResident', params: fact } as const;
 const since = ({ context }: { context: BrokerWatchContext }) => ({ since: context.since });
+const of =
+  (name: string) =>
+  ({ event }: { event: EffectFailed }) => ({ effect: event.effect, of: name });
 const startsClock = { type: 'startClock', params: fact } as const;
 
 export const brokerWatchMachine = brokerWatch.createMachine({
@@ -84,6 +96,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
   context: ({ input }) => ({ ...input, since: 0, windowWaitMs: input.windowMs, backstopWaitMs: input.backstopMs }),
   initial: 'Connected',
   on: {
+    ...deafToLateFailures,
     'connection.replaced': [
       {
         guard: { type: 'isConnected', params: fact },
@@ -114,7 +127,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
             Measuring: {
               invoke: { id: 'measureForWindow', src: 'measureForWindow', input: since, ...ends },
               on: {
-                'outage.measured': [
+                'window.measured': [
                   {
                     guard: { type: 'isGone', params: fact },
                     target: '#brokerWatch.Gone',
@@ -122,7 +135,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                   },
                   { target: 'Waiting', actions: { type: 'waitForWindow', params: fact } },
                 ],
-                'effect.failed': 'Waiting',
+                'effect.failed': { guard: { type: 'isOf', params: of('measureForWindow') }, target: 'Waiting' },
               },
             },
           },
@@ -134,7 +147,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
             Measuring: {
               invoke: { id: 'measureForBackstop', src: 'measureForBackstop', input: since, ...ends },
               on: {
-                'outage.measured': [
+                'backstop.measured': [
                   {
                     guard: { type: 'isPastBackstop', params: fact },
                     target: '#brokerWatch.PastBackstop',
@@ -142,7 +155,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                   },
                   { target: 'Waiting', actions: { type: 'waitForBackstop', params: fact } },
                 ],
-                'effect.failed': 'Waiting',
+                'effect.failed': { guard: { type: 'isOf', params: of('measureForBackstop') }, target: 'Waiting' },
               },
             },
           },

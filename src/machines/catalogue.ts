@@ -1,6 +1,13 @@
 import type { AnyStateMachine } from 'xstate';
+import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
+import { fanoutMachine } from './fanout.machine.ts';
+import { laneMachine } from './lane.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
+import { membershipMachine } from './membership.machine.ts';
+import { railsMachine } from './rails.machine.ts';
+import { readerMachine } from './reader.machine.ts';
+import { registryMachine } from './registry.machine.ts';
 
 /**
  * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
@@ -19,6 +26,13 @@ export interface CatalogueEntry {
 }
 
 export const catalogue: readonly CatalogueEntry[] = [
-  { name: 'lease', machine: leaseMachine, restorable: false },
+  { name: 'brokerWatch', machine: brokerWatchMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
+  { name: 'fanout', machine: fanoutMachine, restorable: false },
+  { name: 'lane', machine: laneMachine, restorable: false },
+  { name: 'lease', machine: leaseMachine, restorable: false },
+  { name: 'membership', machine: membershipMachine, restorable: false },
+  { name: 'rails', machine: railsMachine, restorable: false },
+  { name: 'reader', machine: readerMachine, restorable: false },
+  { name: 'registry', machine: registryMachine, restorable: false },
 ];

@@ -2,7 +2,7 @@
  * reader: one lane for each member that is owed something, and no lane for the others.
  *
  *   R1  what is owed is asked of the store, at the start and again every survey, never of memory
- *   R5  lanes are independent; the reader only starts them, nudges them and lets them go
+ *   R5  lanes are independent; the reader only starts them, nudges them and lets them go, also one that failed
  *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, and at most `placingLimit` of
  *       them look for their place, so that what one start holds in memory and asks of the broker does not grow
  *
@@ -10,7 +10,17 @@
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, type EffectFailed, ends, heard, reasonOf, surpriseOf } from './effects.ts';
+import {
+  answerOf,
+  asked,
+  deafToLateFailures,
+  type EffectFailed,
+  ends,
+  failuresOf,
+  heard,
+  reasonOf,
+  surpriseOf,
+} from './effects.ts';
 import type { LaneInput, LaneNudge, LaneReport } from './lane.facts.ts';
 import { laneMachine } from './lane.machine.ts';
 
@@ -85,7 +95,7 @@ const reader = setup({
       );
       for (const member of Object.keys(waiting)) {
         if (room-- <= 0) break;
-        const id = `lane:${member}:${started++}`;
+        const id = `lane.${member}.${started++}`;
         const reviews = waiting[member] ?? 0;
         delete waiting[member];
         lanes[member] = { id, sent: reviews };
@@ -105,6 +115,12 @@ const reader = setup({
       const { [member]: _placed, ...placing } = context.placing;
       return { placing };
     }),
+    /** A lane that failed waits for a place like any other: it is started anew with the next nudge or survey. */
+    requeue: assign(({ context }, { member }: { member: string }) => {
+      const { [member]: _failed, ...lanes } = context.lanes;
+      const { [member]: _placed, ...placing } = context.placing;
+      return { lanes, placing, waiting: { ...context.waiting, [member]: context.waiting[member] ?? 0 } };
+    }),
     /** Bound by the services: what the lane had in hand is dropped with it. */
     forgetLane: (_, _facts: { member: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
@@ -112,6 +128,8 @@ const reader = setup({
   },
   guards: {
     isPlacing: ({ context }, { member }: { member: string }) => context.placing[member] === true,
+    isSurvey: (_, { effect }: { effect: string }) => effect === 'survey',
+    isLane: ({ context }, { effect }: { effect: string }) => memberOf(context, effect) !== undefined,
     hasMetAll: ({ context }, { member, nudges }: { member: string; nudges: number }) =>
       context.lanes[member]?.sent === nudges,
   },
@@ -125,6 +143,12 @@ interface Nudge {
   readonly member: string;
   readonly nudge: LaneNudge;
 }
+const fact = <E>({ event }: { event: E }): E => event;
+const memberOf = ({ lanes }: ReaderContext, id: string): string | undefined =>
+  Object.keys(lanes).find((member) => lanes[member]?.id === id);
+const failedLane = ({ context, event }: { context: ReaderContext; event: EffectFailed }) => ({
+  member: memberOf(context, event.effect) ?? '',
+});
 const each = (members: readonly string[], nudge: LaneNudge) => ({
   nudges: members.map((member) => ({ member, nudge })),
 });
@@ -139,6 +163,15 @@ export const readerMachine = reader.createMachine({
   context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, placing: {}, started: 0, failures: 0 }),
   initial: 'Listening',
   on: {
+    ...deafToLateFailures,
+    ...failuresOf('lane'),
+    'effect.failed': {
+      guard: { type: 'isLane', params: fact },
+      actions: [
+        { type: 'forgetLane', params: failedLane },
+        { type: 'requeue', params: failedLane },
+      ],
+    },
     'members.owed': {
       actions: { type: 'nudge', params: ({ event }) => each(event.members, { type: 'entries.arrived' }) },
     },
@@ -203,7 +236,11 @@ export const readerMachine = reader.createMachine({
       },
       on: {
         'confirmations.lost': { target: 'BackingOff', actions: 'countFailure' },
-        'effect.failed': { target: 'BackingOff', actions: 'countFailure' },
+        'effect.failed': {
+          guard: { type: 'isSurvey', params: fact },
+          target: 'BackingOff',
+          actions: 'countFailure',
+        },
       },
     },
     BackingOff: { after: { backOff: 'Listening' } },

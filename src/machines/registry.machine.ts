@@ -9,7 +9,7 @@
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import type { Ask, JoinAnswer, LeaveAnswer } from '../domain/membership.ts';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, failuresOf, surpriseOf } from './effects.ts';
 import { type MembershipReport, membershipMachine } from './membership.machine.ts';
 
 export type PendingFact = { type: 'rows.pending'; keys: string[] } | { type: 'broker.silent' };
@@ -43,7 +43,7 @@ const registry = setup({
       let { started } = context;
       for (const { key, ask } of asks) {
         const known = rows[key];
-        const id = known?.id ?? `membership:${key}:${started++}`;
+        const id = known?.id ?? `membership.${key}.${started++}`;
         if (known === undefined) enqueue.spawnChild('membership', { id, input: { key } });
         rows[key] = { id, sent: (known?.sent ?? 0) + 1 };
         enqueue.sendTo(id, { type: 'request.asked', ask });
@@ -55,11 +55,16 @@ const registry = setup({
       if (row !== undefined) enqueue.stopChild(row.id);
       enqueue.assign({ rows });
     }),
+    /** Whoever asked the failed actor hears nothing and may ask again; the row is met by a new actor. */
+    letGoFailed: assign(({ context }, { effect }: { effect: string }) => ({
+      rows: Object.fromEntries(Object.entries(context.rows).filter(([, { id }]) => id !== effect)),
+    })),
     /** Bound by the services: hands the answer to whoever holds the ticket. */
     answer: (_, _answered: { ticket: string; answer: JoinAnswer | LeaveAnswer }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
   },
   guards: {
+    isOwn: (_, { effect }: { effect: string }) => effect === 'listPending',
     hasMetAll: ({ context }, { key, asks }: { key: string; asks: number }) => context.rows[key]?.sent === asks,
   },
   delays: { backOff: ({ context }) => backOff(context.failures, 250, 30_000) },
@@ -72,6 +77,9 @@ export const registryMachine = registry.createMachine({
   context: { rows: {}, started: 0, failures: 0 },
   initial: 'Resuming',
   on: {
+    ...deafToLateFailures,
+    ...failuresOf('membership'),
+    'effect.failed': { actions: { type: 'letGoFailed', params: fact } },
     'membership.asked': { actions: { type: 'ask', params: ({ event }) => ({ asks: [event] }) } },
     'membership.quiet': { guard: { type: 'hasMetAll', params: fact }, actions: { type: 'letGo', params: fact } },
     'request.answered': { actions: { type: 'answer', params: fact } },
@@ -88,7 +96,7 @@ export const registryMachine = registry.createMachine({
           },
         },
         'broker.silent': { target: 'BackingOff', actions: 'countFailure' },
-        'effect.failed': { target: 'BackingOff', actions: 'countFailure' },
+        'effect.failed': { guard: { type: 'isOwn', params: fact }, target: 'BackingOff', actions: 'countFailure' },
       },
     },
     Registering: { tags: 'serving' },
