@@ -10,7 +10,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { backstopLeft, type Outage, windowLeft } from '../domain/outage.ts';
-import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
 
 /** `connection` numbers the resident connections of this process, so that a replaced one is recognised. */
 export type ConnectionFact =
@@ -80,10 +80,11 @@ const since = ({ context }: { context: BrokerWatchContext }) => ({ since: contex
 const startsClock = { type: 'startClock', params: fact } as const;
 
 export const brokerWatchMachine = brokerWatch.createMachine({
-  id: 'brokerWatch',
+  id: 'broker-watch',
   context: ({ input }) => ({ ...input, since: 0, windowWaitMs: input.windowMs, backstopWaitMs: input.backstopMs }),
   initial: 'Connected',
   on: {
+    ...deafToLateFailures,
     'connection.replaced': [
       {
         guard: { type: 'isConnected', params: fact },
@@ -117,7 +118,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                 'outage.measured': [
                   {
                     guard: { type: 'isGone', params: fact },
-                    target: '#brokerWatch.Gone',
+                    target: '#broker-watch.Gone',
                     actions: { type: 'report', params: { type: 'broker.gone' } },
                   },
                   { target: 'Waiting', actions: { type: 'waitForWindow', params: fact } },
@@ -137,7 +138,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                 'outage.measured': [
                   {
                     guard: { type: 'isPastBackstop', params: fact },
-                    target: '#brokerWatch.PastBackstop',
+                    target: '#broker-watch.PastBackstop',
                     actions: { type: 'report', params: { type: 'broker.past-backstop' } },
                   },
                   { target: 'Waiting', actions: { type: 'waitForBackstop', params: fact } },

@@ -10,7 +10,16 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, type EffectFailed, ends, heard, reasonOf, surpriseOf } from './effects.ts';
+import {
+  answerOf,
+  asked,
+  deafToLateFailures,
+  type EffectFailed,
+  ends,
+  heard,
+  reasonOf,
+  surpriseOf,
+} from './effects.ts';
 
 export type OpenFact =
   | { type: 'posts.opened'; position: number }
@@ -110,6 +119,7 @@ export const fanoutMachine = fanout.createMachine({
   id: 'fanout',
   context: { waiting: 0, failures: 0, posts: 0, copies: 0 },
   initial: 'Opening',
+  on: { ...deafToLateFailures },
   states: {
     Opening: {
       invoke: { id: 'openPosts', src: 'openPosts', ...ends },

@@ -11,7 +11,7 @@
  * Nudges that arrive while the lane is busy are counted and met in `Deciding`. An effect echoes how many it was asked to
  * meet, and exactly those are taken off again: what came meanwhile is still there. Bodies stay in the services.
  */
-import { ends } from './effects.ts';
+import { deafToLateFailures, ends } from './effects.ts';
 import { type LaneContext, lane, type Who } from './lane.setup.ts';
 
 const who = ({ context }: { context: LaneContext }): Who => ({ member: context.member });
@@ -48,6 +48,7 @@ export const laneMachine = lane.createMachine({
   }),
   initial: 'Recovering',
   on: {
+    ...deafToLateFailures,
     'entries.arrived': { actions: 'countArrived' },
     'copies.confirmed': { actions: { type: 'countConfirmed', params: fact } },
     'review.asked': { actions: 'countReview' },

@@ -19,7 +19,7 @@ import {
   type RowReading,
 } from '../domain/membership.ts';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
 
 export type ReadFact = { type: 'row.read' } & RowReading;
 export type WriteFact =
@@ -138,7 +138,7 @@ export const membershipMachine = membership.createMachine({
   id: 'membership',
   context: ({ input }) => ({ ...input, asks: [], met: 0, generation: 0, joinCursor: 0, failures: 0 }),
   initial: 'Settled',
-  on: { 'request.asked': { actions: { type: 'queue', params: fact } } },
+  on: { ...deafToLateFailures, 'request.asked': { actions: { type: 'queue', params: fact } } },
   states: {
     Settled: {
       tags: 'serving',

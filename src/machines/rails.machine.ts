@@ -8,7 +8,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
-import { heard, reasonOf } from './effects.ts';
+import { deafToLateFailures, heard, reasonOf } from './effects.ts';
 
 export type RailsEvent = { type: 'rails.bound' } | { type: 'rails.lost'; why: string };
 export type RailsReport = RailsEvent;
@@ -29,6 +29,7 @@ export const railsMachine = rails.createMachine({
   id: 'rails',
   context: { failures: 0 },
   initial: 'Serving',
+  on: { ...deafToLateFailures },
   states: {
     Serving: {
       invoke: { id: 'serveRails', src: 'serveRails', onError: { actions: 'lost' } },

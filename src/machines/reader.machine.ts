@@ -10,7 +10,16 @@
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, type EffectFailed, ends, heard, reasonOf, surpriseOf } from './effects.ts';
+import {
+  answerOf,
+  asked,
+  deafToLateFailures,
+  type EffectFailed,
+  ends,
+  heard,
+  reasonOf,
+  surpriseOf,
+} from './effects.ts';
 import type { LaneInput, LaneNudge, LaneReport } from './lane.facts.ts';
 import { laneMachine } from './lane.machine.ts';
 
@@ -42,15 +51,16 @@ export interface ReaderInput {
 }
 
 interface ReaderContext extends ReaderInput {
-  /** Lanes by member: the child's id and how many nudges it was sent. */
-  readonly lanes: Readonly<Record<string, { id: string; sent: number }>>;
+  /** Lanes by member: how many nudges each was sent. */
+  readonly lanes: Readonly<Record<string, number>>;
   /** Members that wait for a lane, with the reviews that it must make first. */
   readonly waiting: Readonly<Record<string, number>>;
   /** Members whose lane is looking for its place. */
   readonly placing: Readonly<Record<string, true>>;
-  readonly started: number;
   readonly failures: number;
 }
+
+const childOf = (member: string): string => `lane.${member}`;
 
 const reader = setup({
   types: { context: {} as ReaderContext, events: {} as ReaderEvent, input: {} as ReaderInput },
@@ -68,12 +78,11 @@ const reader = setup({
       const lanes = { ...context.lanes };
       const waiting = { ...context.waiting };
       const placing = { ...context.placing };
-      let { started } = context;
       for (const { member, nudge } of nudges) {
         const known = lanes[member];
         if (known !== undefined) {
-          lanes[member] = { ...known, sent: known.sent + 1 };
-          enqueue.sendTo(known.id, nudge);
+          lanes[member] = known + 1;
+          enqueue.sendTo(childOf(member), nudge);
           continue;
         }
         const reviews = (waiting[member] ?? 0) + (nudge.type === 'review.asked' ? 1 : 0);
@@ -85,22 +94,30 @@ const reader = setup({
       );
       for (const member of Object.keys(waiting)) {
         if (room-- <= 0) break;
-        const id = `lane:${member}:${started++}`;
+        const id = childOf(member);
         const reviews = waiting[member] ?? 0;
         delete waiting[member];
-        lanes[member] = { id, sent: reviews };
+        lanes[member] = reviews;
         placing[member] = true;
         enqueue.spawnChild('lane', { id, input: { member, ...context.lane } });
         for (let i = 0; i < reviews; i++) enqueue.sendTo(id, { type: 'review.asked' } satisfies LaneNudge);
       }
-      enqueue.assign({ lanes, waiting, placing, started });
+      enqueue.assign({ lanes, waiting, placing });
     }),
     letGo: enqueueActions(({ context, enqueue }, { member }: { member: string }) => {
-      const { [member]: lane, ...lanes } = context.lanes;
+      const { [member]: _lane, ...lanes } = context.lanes;
       const { [member]: _placed, ...placing } = context.placing;
-      if (lane !== undefined) enqueue.stopChild(lane.id);
+      enqueue.stopChild(childOf(member));
       enqueue.assign({ lanes, placing });
     }),
+    /** What its member is owed is in the store: the next survey starts another one. */
+    dropFailed: assign(({ context, event }) => {
+      const member = surpriseOf({ event }).effect.slice('lane.'.length);
+      const { [member]: _lane, ...lanes } = context.lanes;
+      const { [member]: _placed, ...placing } = context.placing;
+      return { lanes, placing };
+    }),
+    tellFailed: (_, _facts: { effect: string; message: string }) => {},
     countPlaced: assign(({ context }, { member }: { member: string }) => {
       const { [member]: _placed, ...placing } = context.placing;
       return { placing };
@@ -113,7 +130,7 @@ const reader = setup({
   guards: {
     isPlacing: ({ context }, { member }: { member: string }) => context.placing[member] === true,
     hasMetAll: ({ context }, { member, nudges }: { member: string; nudges: number }) =>
-      context.lanes[member]?.sent === nudges,
+      context.lanes[member] === nudges,
   },
   delays: {
     surveyEvery: 60_000,
@@ -125,6 +142,12 @@ interface Nudge {
   readonly member: string;
   readonly nudge: LaneNudge;
 }
+/** A lane that fails takes nobody with it (R5). */
+const failed: Readonly<Record<never, never>> = {
+  'xstate.error.actor.lane.*': {
+    actions: ['dropFailed', { type: 'tellFailed', params: surpriseOf }, { type: 'nudge', params: { nudges: [] } }],
+  },
+};
 const each = (members: readonly string[], nudge: LaneNudge) => ({
   nudges: members.map((member) => ({ member, nudge })),
 });
@@ -136,9 +159,11 @@ const surveyed = {
 
 export const readerMachine = reader.createMachine({
   id: 'reader',
-  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, placing: {}, started: 0, failures: 0 }),
+  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, placing: {}, failures: 0 }),
   initial: 'Listening',
   on: {
+    ...deafToLateFailures,
+    ...failed,
     'members.owed': {
       actions: { type: 'nudge', params: ({ event }) => each(event.members, { type: 'entries.arrived' }) },
     },
