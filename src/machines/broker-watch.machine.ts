@@ -92,7 +92,7 @@ const of =
 const startsClock = { type: 'startClock', params: fact } as const;
 
 export const brokerWatchMachine = brokerWatch.createMachine({
-  id: 'brokerWatch',
+  id: 'broker-watch',
   context: ({ input }) => ({ ...input, since: 0, windowWaitMs: input.windowMs, backstopWaitMs: input.backstopMs }),
   initial: 'Connected',
   on: {
@@ -130,7 +130,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                 'window.measured': [
                   {
                     guard: { type: 'isGone', params: fact },
-                    target: '#brokerWatch.Gone',
+                    target: '#broker-watch.Gone',
                     actions: { type: 'report', params: { type: 'broker.gone' } },
                   },
                   { target: 'Waiting', actions: { type: 'waitForWindow', params: fact } },
@@ -150,7 +150,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                 'backstop.measured': [
                   {
                     guard: { type: 'isPastBackstop', params: fact },
-                    target: '#brokerWatch.PastBackstop',
+                    target: '#broker-watch.PastBackstop',
                     actions: { type: 'report', params: { type: 'broker.past-backstop' } },
                   },
                   { target: 'Waiting', actions: { type: 'waitForBackstop', params: fact } },

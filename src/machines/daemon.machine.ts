@@ -13,7 +13,7 @@
  */
 import { assign, raise, sendParent, sendTo, setup } from 'xstate';
 import type { Ask } from '../domain/membership.ts';
-import { answerOf, asked, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
 import { type FanoutReport, fanoutMachine } from './fanout.machine.ts';
 import { type LeaseInput, type LeaseReport, leaseMachine } from './lease.machine.ts';
 import { type RailsReport, railsMachine } from './rails.machine.ts';
@@ -140,6 +140,7 @@ const drained = (end: DaemonEnd, message: string) =>
 export const daemonMachine = daemon.createMachine({
   id: 'daemon',
   context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
+  on: { ...deafToLateFailures },
   initial: 'Starting',
   states: {
     Starting: {

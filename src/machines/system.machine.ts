@@ -13,7 +13,7 @@ import {
   type ConnectionFact,
 } from './broker-watch.machine.ts';
 import { type DaemonEnd, type DaemonInput, type DaemonReport, daemonMachine } from './daemon.machine.ts';
-import { heard, reasonOf } from './effects.ts';
+import { deafToLateFailures, heard, reasonOf } from './effects.ts';
 
 export type SystemEvent =
   | ConnectionFact
@@ -88,6 +88,7 @@ export const systemMachine = system.createMachine({
   },
   initial: 'Starting',
   on: {
+    ...deafToLateFailures,
     'stop.requested': { actions: { type: 'stopDaemon', params: fact } },
     'daemon.ended': { actions: { type: 'keepEnd', params: fact } },
   },

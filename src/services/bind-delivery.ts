@@ -112,7 +112,10 @@ export function bindReader(services: DeliveryServices) {
         });
       }),
     },
-    actions: { forgetLane: (_, { member }) => period().lanes.leave(member) },
+    actions: {
+      forgetLane: (_, { member }) => period().lanes.leave(member),
+      tellFailed: (_, facts) => journal.tell('daemon.fault', facts),
+    },
     delays: { surveyEvery: numbers.surveyMs },
   });
 }
@@ -194,7 +197,10 @@ export function bindRegistry({ period, journal }: DeliveryServices) {
   });
   return registryMachine.provide({
     actors: { membership, listPending: ask<PendingFact, undefined>(async () => period().memberships.pending()) },
-    actions: { answer: (_, { ticket, answer }) => period().tickets.settle(ticket, answer) },
+    actions: {
+      answer: (_, { ticket, answer }) => period().tickets.settle(ticket, answer),
+      tellFailed: (_, facts) => journal.tell('daemon.fault', facts),
+    },
   });
 }
 

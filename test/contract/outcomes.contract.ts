@@ -42,6 +42,7 @@ const calls: readonly Call[] = [
   read('posts.floor', ({ posts }) => posts.floor()),
   { verb: 'posts.open', call: ({ posts }) => posts.open({ floor: 0 }), denied: 'denied', missing: 'refused' },
   read('posts.range', ({ posts }) => posts.range({ channel, after: 0, upTo: 9 }, async () => true)),
+  read('posts.between', ({ posts }) => posts.between({ after: 0, upTo: 9 })),
   read('posts.last', ({ posts }) => posts.last({ channel, limit: 3 })),
   read('posts.fullSubjects', ({ posts }) => posts.fullSubjects()),
   {

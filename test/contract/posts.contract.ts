@@ -65,7 +65,7 @@ export function postsContract(on: () => Ground): void {
       if (two !== undefined) posts.settle({ posts: [two] });
       if (one !== undefined) posts.settle({ posts: [one] });
       await until(async () => (await floor()) === second, floor);
-      expect(await open()).toEqual({ kind: 'opened', position: second, made: false });
+      expect(await open()).toEqual({ kind: 'opened', position: second, floor: second, unsettled: 0, made: false });
       await pull.stop();
     });
 
@@ -78,7 +78,10 @@ export function postsContract(on: () => Ground): void {
       const next = await post(freshChannel());
       await until(() => again.got.some(({ seq }) => seq === next), 'the next post');
       expect(again.got.map(({ seq }) => seq)).toEqual([next]);
-      expect((await open()).position).toBe(next);
+      expect(await open()).toMatchObject({ position: next, floor: owed - 1, unsettled: 2 });
+      const held = await posts.between({ after: owed - 1, upTo: next });
+      expect(held.kind === 'read' && held.posts.map(({ seq }) => seq)).toEqual([owed, next]);
+      expect(await posts.between({ after: next, upTo: next })).toEqual({ kind: 'read', posts: [] });
       // Settled by a receipt of the pull that is over.
       posts.settle({ posts: [...pull.got, ...again.got] });
       await until(
@@ -114,8 +117,8 @@ export function postsContract(on: () => Ground): void {
       const channel = freshChannel();
       const kept = await post(channel);
       const later = await post(channel);
-      expect(await open(kept)).toEqual({ kind: 'opened', position: kept, made: true });
-      expect(await open(0)).toEqual({ kind: 'opened', position: kept, made: false });
+      expect(await open(kept)).toEqual({ kind: 'opened', position: kept, floor: kept, unsettled: 0, made: true });
+      expect(await open(0)).toEqual({ kind: 'opened', position: kept, floor: kept, unsettled: 0, made: false });
       const again = listen();
       await until(
         () => again.got.some(({ seq }) => seq === later),

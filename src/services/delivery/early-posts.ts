@@ -7,6 +7,7 @@ import type { DeliveredPost, OpenedPosts, Posts, Silent } from '../ports.ts';
 
 /** A post without a receipt: nothing can be acknowledged for it yet. */
 const NO_RECEIPT = '';
+export const hasReceipt = (post: DeliveredPost): boolean => post.receipt !== NO_RECEIPT;
 
 export class EarlyPosts {
   readonly #waiting = new Set<number>();

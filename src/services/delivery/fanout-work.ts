@@ -19,7 +19,7 @@ import type {
   StoredPost,
 } from '../ports.ts';
 import type { Tally } from '../tally.ts';
-import { EarlyPosts } from './early-posts.ts';
+import { EarlyPosts, hasReceipt } from './early-posts.ts';
 import type { LaneWork } from './lane-work.ts';
 import type { OwedCounts } from './owed.ts';
 import type { Shortfalls } from './shortfalls.ts';
@@ -79,9 +79,9 @@ export class FanoutWork {
     this.#position = before.position;
   }
 
-  /** What a next period goes on with. */
+  /** What a next period goes on with. What was taken early it takes early again: there is nothing to acknowledge it by. */
   unsettled(): Unsettled {
-    return { posts: this.#buffer, position: this.#position };
+    return { posts: this.#buffer.filter(hasReceipt), position: this.#position };
   }
 
   /** Every post up to here was routed by the index as it is now, or will be again. */

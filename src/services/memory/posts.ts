@@ -29,7 +29,10 @@ export function memoryPosts(wire: Wire): Posts {
 
     settle({ posts }) {
       if (wire.shut() !== undefined) return;
-      for (const { seq } of posts) void wire.look('posts.settle', () => broker.fanout?.ack(seq));
+      for (const { receipt } of posts) {
+        if (receipt === '') throw new Error('a post without a receipt cannot be settled');
+        void wire.look('posts.settle', () => broker.fanout?.ack(Number(receipt)));
+      }
     },
 
     pull(listener) {
