@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/nats-core';
+import { unreachable } from '../client/link.ts';
 import { accountOf } from '../domain/claims.ts';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { parsePrincipal, parseToken } from '../domain/names.ts';
@@ -15,7 +16,6 @@ import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../s
 import { readIfThere } from '../services/local/files.ts';
 import { credsPath, mint } from '../services/local/mint.ts';
 import { connectOnce } from '../services/nats/connect.ts';
-import { parseDriverError } from '../services/nats/driver-errors.ts';
 import { type BrokerAddress, brokerOf, type Place } from './place.ts';
 
 /** Principal of the command line towards the rails of managers. */
@@ -86,13 +86,6 @@ async function dial({ url, tls }: BrokerAddress, credential: Credential): Promis
   } catch (error) {
     throw unreachable(url, error);
   }
-}
-
-/** What a connection that did not come about is told as. */
-export function unreachable(url: string, error: unknown): Plane3Error<'broker.unreachable'> {
-  const failure = parseDriverError(error);
-  const reason = failure.kind === 'unexpected' ? failure.message : failure.kind;
-  return new Plane3Error('broker.unreachable', { url, reason }, { cause: error });
 }
 
 /** `NAME` stands for `local.NAME`; a principal is taken as it is. */
