@@ -130,7 +130,7 @@ export class Inbox {
       stopHearing();
       await pull?.cancel();
       receiver.giveBack();
-      if (link.isUp()) await link.connection.flush();
+      await link.flush();
       this.#ring = () => {};
       this.#reading = undefined;
       finished();

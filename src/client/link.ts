@@ -86,9 +86,18 @@ export class Link {
     }
   }
 
+  /** Resolves when the broker has had everything that was sent, or after the time that a question may take. */
+  async flush(): Promise<void> {
+    if (!this.isUp()) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.broker.timeoutMs);
+    await Promise.race([this.connection.flush().catch(() => undefined), late]);
+    clearTimeout(timer);
+  }
+
   async close(): Promise<void> {
     this.#listeners.clear();
-    if (this.isUp()) await this.connection.flush();
+    await this.flush();
     await this.connection.close();
   }
 }

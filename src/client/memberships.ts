@@ -105,13 +105,11 @@ export class Memberships {
     if (known !== undefined) return known;
     const actor = createActor(this.#machine, { input: { channel } });
     this.#actors.set(channel, actor);
-    let told = '';
+    let told = lasting(standingOf(actor.getSnapshot()));
     actor.subscribe((snapshot) => {
       const standing = standingOf(snapshot);
-      const { unestablishedMs: _age, ...lasting } = standing;
-      const now = JSON.stringify(lasting);
-      if (now === told || !snapshot.hasTag('settled')) return;
-      told = now;
+      if (!snapshot.hasTag('settled') || lasting(standing) === told) return;
+      told = lasting(standing);
       this.#tell(standing);
     });
     actor.start();
@@ -138,6 +136,11 @@ export class Memberships {
     }, preferDurableMs);
     this.#held.add(timer);
   }
+}
+
+/** What of a standing is news when it is another: not its age. */
+function lasting({ unestablishedMs: _age, ...rest }: Standing): string {
+  return JSON.stringify(rest);
 }
 
 /** Resolves as soon as an outcome is known; that may be now. */
