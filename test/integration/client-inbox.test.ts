@@ -1,7 +1,8 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import { describe, expect, it } from 'vitest';
-import { COPY_ENTRY_HEADER, COPY_FRAME_HEADER, encodeCopy, MEMBER_HEADER } from '../../src/domain/entry.ts';
+import { COPY_ENTRY_HEADER, COPY_FRAME_HEADER, encodeCopy } from '../../src/domain/copy.ts';
+import { MEMBER_HEADER } from '../../src/domain/entry.ts';
 import { memberKey } from '../../src/domain/names.ts';
 import { copySubject, deliveryConsumer, streams } from '../../src/domain/subjects.ts';
 import type { AddedAgent } from '../../src/manager/lifecycle.ts';
@@ -94,7 +95,8 @@ describe('the inbox', () => {
       return { headers: head };
     };
     const whole = { [COPY_FRAME_HEADER]: '1', [COPY_ENTRY_HEADER]: '9', [MEMBER_HEADER]: memberKey(bob.member) };
-    const copy = encodeCopy(message, { channel: 'team.general', seq: 9, generation: 1 });
+    const post = new TextEncoder().encode(JSON.stringify(message));
+    const copy = encodeCopy(post, { channel: 'team.general', seq: 9, generation: 1 });
     // No frame, as an API reply has none; another member's; no JSON; JSON of another shape.
     forger.publish(subject, copy);
     forger.publish(subject, copy, frame({ ...whole, [MEMBER_HEADER]: `local.mallory.${'a'.repeat(26)}` }));
