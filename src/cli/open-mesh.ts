@@ -42,6 +42,8 @@ export type MintedProfile = 'manager' | 'provisioner' | 'observer';
 export interface Opened {
   readonly connection: NatsConnection;
   readonly keys: MeshKeys;
+  /** The credential that was minted for this. */
+  readonly credential: Credential;
   readonly address: BrokerAddress;
 }
 
@@ -63,7 +65,7 @@ export async function withRights<T>(
   const address = brokerOf(place);
   const connection = await dial(address, credential);
   try {
-    return await work({ connection, keys, address });
+    return await work({ connection, keys, credential, address });
   } finally {
     await connection.close();
   }
