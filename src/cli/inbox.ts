@@ -45,7 +45,8 @@ export const define: Define = (command, frame) => {
           call,
           options.as,
           async (agent, place) => {
-            await establish(agent, new JoinedChannels(place, options.as), follow);
+            const refusals = await establish(agent, new JoinedChannels(place, options.as), follow);
+            for (const refusal of refusals) call.out.remark(`! ${refusal}`);
             const reader = new Reader(call, agent, options, stop);
             await (follow ? reader.follow() : reader.drain());
             return reader.end();

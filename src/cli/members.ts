@@ -12,30 +12,35 @@ export const define: Define = (command, frame) => {
       const { out } = call;
       const place = call.place();
       const { space } = place;
-      const [members, subscribers] = await Promise.all([
-        withRights(place, 'manager', ({ connection }) => durableMembers({ connection, space, channel })),
-        withRights(place, 'observer', ({ connection, keys, credential }) =>
-          readSubscribers({
-            connection,
-            inboxPrefix: inboxPrefix(credential.publicKey),
-            account: keys.space.account.publicKey,
-          }),
-        ),
-      ]);
+      const subscribers = await withRights(place, 'observer', ({ connection, keys, credential }) =>
+        readSubscribers({
+          connection,
+          inboxPrefix: inboxPrefix(credential.publicKey),
+          account: keys.space.account.publicKey,
+        }),
+      );
+      const { members, present } = await withRights(place, 'manager', async ({ connection }) => ({
+        members: await durableMembers({ connection, space, channel }),
+        present:
+          subscribers.kind === 'read'
+            ? await subscribedTo({ connection, space, channel, subscribers: subscribers.subscribers })
+            : undefined,
+      }));
       const known = new Set(members.map(({ principal }) => principal));
       const inState = (state: string) =>
         members.filter((each) => each.state === state).map(({ principal }) => principal);
       const [durable, pending] = [inState('active'), inState('pending')];
-      const present = subscribers.kind === 'read' ? subscribedTo(space, channel, subscribers.subscribers) : undefined;
-      const live = present?.filter((principal) => !known.has(principal)) ?? null;
-      const away = present === undefined ? null : durable.filter((principal) => !present.includes(principal));
+      const live = present?.principals.filter((principal) => !known.has(principal)) ?? null;
+      const away =
+        present === undefined ? null : durable.filter((principal) => !present.principals.includes(principal));
+      const unnamed = present?.unnamed ?? 0;
       const reason = subscribers.kind === 'incomplete' ? { reason: subscribers.why } : {};
       out.answer(
-        { channel, durable, live, pending, away, ...reason },
+        { channel, durable, live, pending, away, ...(unnamed === 0 ? {} : { unnamed }), ...reason },
         [
           `${out.paint('bold', channel)}`,
           `  durable  ${said(durable)}${away !== null && away.length > 0 ? out.paint('dim', `  (away: ${away.join(', ')})`) : ''}`,
-          `  live     ${live === null ? `unknown: ${reason.reason}` : said(live)}`,
+          `  live     ${live === null ? `unknown: ${reason.reason}` : said(live)}${unnamed === 0 ? '' : `, and ${unnamed} that no ledger names`}`,
           ...(pending.length === 0 ? [] : [`  pending  ${said(pending)}`]),
         ].join('\n'),
       );

@@ -1,4 +1,5 @@
 /** `cotal pending`: what is owed to whom, without content. Where no daemon answers it is unknown, which is not none. */
+import { Plane3Error } from '../domain/errors/catalogue.ts';
 import type { ArgsOf, DataOf } from '../domain/rail.ts';
 import { askAdmin, whyNot } from './admin-rail.ts';
 import { type Define, examples } from './frame.ts';
@@ -46,6 +47,9 @@ async function readOwed({ connection, credential }: Opened, space: string, princ
       ...(after === undefined ? {} : { after }),
     };
     const answer = await askAdmin({ connection, credential, space }, 'owed', args);
+    if (answer.kind === 'refused') {
+      throw new Plane3Error('rail.refused', { op: 'owed', reason: answer.message, code: answer.code });
+    }
     if (answer.kind !== 'answered') return { kind: 'unknown', reason: whyNot(answer) };
     members.push(...answer.data.members);
     if (!answer.data.more || answer.data.members.length === 0) return { kind: 'read', members };

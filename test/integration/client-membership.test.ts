@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Standing } from '../../src/client/client.ts';
 import { railSubject, replyPrefix } from '../../src/domain/subjects.ts';
 import { DEFAULTS, groundOfEachTest, readAll, textOf } from '../support/agents.ts';
-import { keepingJournal } from '../support/daemon.ts';
+import { TestJournal } from '../support/delivery/daemon.ts';
 import { until } from '../support/until.ts';
 
 const ground = groundOfEachTest();
@@ -11,7 +11,7 @@ const CHANNEL = 'team.general';
 
 describe('a membership', () => {
   it('is joined live without a daemon, with cause and age, and becomes durable by itself when one comes (REG-02)', async () => {
-    const { journal, told } = keepingJournal();
+    const journal = new TestJournal();
     const standings: Standing[] = [];
     const carol = await ground.add('carol');
     const agent = await ground.connect(carol, { journal, onStanding: (standing) => standings.push(standing) });
@@ -23,7 +23,7 @@ describe('a membership', () => {
       () => (agent.standings()[0]?.unestablishedMs ?? 0) > 20,
       () => agent.standings(),
     );
-    expect(told.map(({ event }) => event)).toEqual(['client.plane-not-ready', 'client.unestablished']);
+    expect(journal.names()).toEqual(['client.plane-not-ready', 'client.unestablished']);
     await ground.serve();
     await until(
       () => agent.standings()[0]?.state === 'durable',
@@ -47,17 +47,16 @@ describe('a membership', () => {
   });
 
   it('warns, where no lease is ready, of the durable, the space and the condition, and advises to reconnect', async () => {
-    const { journal, told } = keepingJournal();
+    const journal = new TestJournal();
     const bob = await ground.add('bob');
     await ground.connect(bob, { journal });
-    expect(told[0]).toEqual({
-      event: 'client.plane-not-ready',
-      facts: { durable: `dlv_local-bob-${bob.member.uid}`, space: 'main', condition: 'missing' },
-    });
+    expect(journal.lines()).toEqual([
+      `! client: bound dlv_local-bob-${bob.member.uid} of space main, but the delivery lease of this plane is missing; a daemon that starts later delivers through it. If another plane serves the space, reconnect against that one: it re-binds the durable there`,
+    ]);
     await ground.serve();
-    told.length = 0;
-    await ground.connect(bob, { journal });
-    expect(told).toEqual([]);
+    const quiet = new TestJournal();
+    await ground.connect(bob, { journal: quiet });
+    expect(quiet.lines()).toEqual([]);
   });
 
   it('is refused by the broker outside the read grant, and nothing is joined', async () => {

@@ -9,14 +9,14 @@ import { buckets } from '../../src/domain/subjects.ts';
 import type { AddedAgent } from '../../src/manager/lifecycle.ts';
 import { credsText, newPair, readCreds } from '../../src/services/credential.ts';
 import { writeRow } from '../../src/services/nats/rows.ts';
-import { type ServingDaemon, startDaemon } from './daemon.ts';
+import { type InProcess, startInProcess } from './delivery/daemon.ts';
 import { type Mesh, type MeshOptions, startMesh } from './mesh.ts';
 import { until } from './until.ts';
 
 export interface Ground {
   readonly mesh: Mesh;
   /** Starts the delivery daemon and waits until it serves. */
-  serve(env?: Record<string, string>): Promise<ServingDaemon>;
+  serve(env?: Record<string, string>): Promise<InProcess>;
   /** Stops the daemon that serves. */
   unserve(): Promise<void>;
   add(name: string, rights?: { read?: string[]; post?: string[] }): Promise<AddedAgent>;
@@ -28,7 +28,7 @@ export interface Ground {
 /** A fresh ground for every test of the file. */
 export function groundOfEachTest(options: MeshOptions = {}): Ground {
   let mesh: Mesh | undefined;
-  let daemon: ServingDaemon | undefined;
+  let daemon: InProcess | undefined;
   let agents: Agent[] = [];
   const present = (): Mesh => {
     if (mesh === undefined) throw new Error('the mesh is not there yet');
@@ -49,8 +49,7 @@ export function groundOfEachTest(options: MeshOptions = {}): Ground {
       return present();
     },
     serve: async (env) => {
-      daemon = startDaemon(present(), env === undefined ? {} : { env });
-      await daemon.ready();
+      daemon = await startInProcess(present(), env);
       return daemon;
     },
     unserve: async () => {

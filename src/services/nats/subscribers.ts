@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { readJson, shaped } from '../../domain/message.ts';
 
 export interface Subscriber {
-  /** Name in the credential: the principal. */
-  readonly principal: string;
+  /** Public key of the credential that is connected. */
+  readonly user: string;
   readonly subjects: readonly string[];
 }
 
@@ -29,7 +29,7 @@ const pageSchema = z.object({
     connections: z
       .array(
         z.object({
-          name_tag: z.string().optional(),
+          authorized_user: z.string().optional(),
           subscriptions_list: z.array(z.string()).optional(),
         }),
       )
@@ -53,17 +53,17 @@ export async function readSubscribers(of: {
     if (answers === undefined) return { kind: 'incomplete', why: 'an answer of the broker cannot be read' };
     if (answers.length === 0) return { kind: 'incomplete', why: 'no server answered' };
     for (const { data } of answers) {
-      for (const { name_tag: name, subscriptions_list: subjects = [] } of data.connections ?? []) {
-        if (name === undefined) continue;
-        const known = found.get(name) ?? new Set<string>();
-        found.set(name, known);
+      for (const { authorized_user: user, subscriptions_list: subjects = [] } of data.connections ?? []) {
+        if (user === undefined) continue;
+        const known = found.get(user) ?? new Set<string>();
+        found.set(user, known);
         for (const subject of subjects) known.add(subject);
       }
     }
     if (answers.every(({ data }) => data.total <= (page + 1) * PAGE)) {
       return {
         kind: 'read',
-        subscribers: [...found].map(([principal, subjects]) => ({ principal, subjects: [...subjects] })),
+        subscribers: [...found].map(([user, subjects]) => ({ user, subjects: [...subjects] })),
       };
     }
   }
