@@ -123,6 +123,7 @@ const reader = setup({
     }),
     /** Bound by the services: what the lane had in hand is dropped with it. */
     forgetLane: (_, _facts: { member: string }) => {},
+    tellFailed: (_, _facts: { effect: string; message: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     forgetFailures: assign({ failures: 0 }),
   },
@@ -168,6 +169,7 @@ export const readerMachine = reader.createMachine({
     'effect.failed': {
       guard: { type: 'isLane', params: fact },
       actions: [
+        { type: 'tellFailed', params: fact },
         { type: 'forgetLane', params: failedLane },
         { type: 'requeue', params: failedLane },
       ],

@@ -61,6 +61,7 @@ const registry = setup({
     })),
     /** Bound by the services: hands the answer to whoever holds the ticket. */
     answer: (_, _answered: { ticket: string; answer: JoinAnswer | LeaveAnswer }) => {},
+    tellFailed: (_, _facts: { effect: string; message: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
   },
   guards: {
@@ -79,7 +80,12 @@ export const registryMachine = registry.createMachine({
   on: {
     ...deafToLateFailures,
     ...failuresOf('membership'),
-    'effect.failed': { actions: { type: 'letGoFailed', params: fact } },
+    'effect.failed': {
+      actions: [
+        { type: 'tellFailed', params: fact },
+        { type: 'letGoFailed', params: fact },
+      ],
+    },
     'membership.asked': { actions: { type: 'ask', params: ({ event }) => ({ asks: [event] }) } },
     'membership.quiet': { guard: { type: 'hasMetAll', params: fact }, actions: { type: 'letGo', params: fact } },
     'request.answered': { actions: { type: 'answer', params: fact } },
