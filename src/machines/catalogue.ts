@@ -1,6 +1,8 @@
 import type { AnyStateMachine } from 'xstate';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
+import { providerSocketMachine } from './provider-socket.machine.ts';
+import { reaperMachine } from './reaper.machine.ts';
 
 /**
  * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
@@ -20,5 +22,7 @@ export interface CatalogueEntry {
 
 export const catalogue: readonly CatalogueEntry[] = [
   { name: 'lease', machine: leaseMachine, restorable: false },
+  { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
+  { name: 'reaper', machine: reaperMachine, restorable: true },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
 ];
