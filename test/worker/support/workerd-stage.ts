@@ -72,7 +72,11 @@ export async function openWorkerd({ fault, bounds = divided }: StageOptions = {}
     },
     objectDump: async (at) => (await (await door(at, 'dump')).json()) as Awaited<ReturnType<Stage['objectDump']>>,
     hibernate: ({ workspace, node }) =>
-      worker.evictDurableObject('NodeDO', { name: `${workspace}:${node}`, webSockets: 'hibernate' }),
+      worker
+        .evictDurableObject('NodeDO', { name: `${workspace}:${node}`, webSockets: 'hibernate' })
+        .catch((error: unknown) => {
+          if (!String(error).includes('not currently running')) throw error;
+        }),
     async reset(at) {
       await door(at, 'abort').catch(() => undefined);
     },
