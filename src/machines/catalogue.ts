@@ -5,8 +5,10 @@ import { fanoutMachine } from './fanout.machine.ts';
 import { laneMachine } from './lane.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { membershipMachine } from './membership.machine.ts';
+import { providerSocketMachine } from './provider-socket.machine.ts';
 import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
+import { reaperMachine } from './reaper.machine.ts';
 import { registryMachine } from './registry.machine.ts';
 
 /**
@@ -27,6 +29,9 @@ export interface CatalogueEntry {
 
 export const catalogue: readonly CatalogueEntry[] = [
   { name: 'brokerWatch', machine: brokerWatchMachine, restorable: false },
+  { name: 'lease', machine: leaseMachine, restorable: false },
+  { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
+  { name: 'reaper', machine: reaperMachine, restorable: true },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
   { name: 'fanout', machine: fanoutMachine, restorable: false },
   { name: 'lane', machine: laneMachine, restorable: false },
