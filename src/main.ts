@@ -32,6 +32,10 @@ export interface DaemonOptions {
   /** A loser of the lease waits for it instead of ending. */
   readonly standby?: boolean;
   readonly journal: Journal;
+  /** Name of this run of the daemon on the lease row; a random one unless its launcher gave it one to know it by. */
+  readonly incarnation?: string;
+  /** Credential to serve with, in place of the store's own. */
+  readonly creds?: string;
   /** Entries a member may be owed; the store's own quota unless told. */
   readonly quota?: number;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -60,6 +64,8 @@ export interface DeliveryDaemon {
 }
 
 const HOLDER = 'local.delivery';
+/** Ends whose reason has no operator line of its own yet. */
+const REFUSALS: ReadonlySet<DaemonEnd> = new Set(['refused', 'lease-refused', 'lease-denied', 'lease-taken']);
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** @throws Plane3Error for a space or a setting of the environment outside its grammar; nothing is started. */
@@ -70,7 +76,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
   const { journal } = options;
   const tally = new Tally();
   const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
-  const incarnation = randomBytes(12).toString('hex');
+  const incarnation = options.incarnation ?? randomBytes(12).toString('hex');
   const stalls = new StallRecorder(clock);
   const start = new Start({ ...options, space, numbers, clock });
   const quota = options.quota ?? numbers.quota;
@@ -145,7 +151,10 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         },
       },
       steps: {
-        findRoot: () => start.findRoot(),
+        findRoot: async () => {
+          await start.findRoot();
+          record()?.begin();
+        },
         readCredential: () => start.readCredential(),
         findBroker: () => start.findBroker(),
         reachBroker: () => start.reachBroker(),
@@ -161,6 +170,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       closeStores,
       removeRecord: async () => record()?.remove(),
       closeAll: async () => {
+        record()?.remove();
         stalls.stop();
         await start.close();
       },
@@ -188,6 +198,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
           complete: () => {
             disarm();
             const { end, message } = actor.getSnapshot().output ?? { end: 'faulted' as const, message: 'no output' };
+            if (REFUSALS.has(end)) journal.tell('daemon.refused', { message });
             journal.tell('daemon.ended', { end, message });
             resolve({ end, message, code: end === 'stopped' ? 0 : 1 });
           },

@@ -96,6 +96,11 @@ export const deliveryEvents = defineEvents({
     line: '✗ delivery: {effect} failed: {message}',
     meaning: 'Something nobody expected. The lease was given back.',
   },
+  'daemon.refused': {
+    level: 'error',
+    line: '✗ delivery: {message}',
+    meaning: 'The daemon does not serve, and why. What it had claimed was given back.',
+  },
   'daemon.ended': { level: 'info', meaning: 'The daemon has ended, and why.' },
   'daemon.quiesced': {
     level: 'warn',
