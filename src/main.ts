@@ -18,7 +18,8 @@ import { processRecord } from './services/local/process-record.ts';
 import { natsDeliveryPorts } from './services/nats/delivery-ports.ts';
 import { GatedBroker } from './services/nats/gated-broker.ts';
 import { natsLeaseRows } from './services/nats/lease-rows.ts';
-import type { Clock, Journal, SecretStore } from './services/ports.ts';
+import { answerLiveness, type ResponderState } from './services/nats/liveness.ts';
+import type { Clock, Journal, SecretStore, Stoppable } from './services/ports.ts';
 import { Tally } from './services/tally.ts';
 import { Start } from './start.ts';
 
@@ -178,6 +179,15 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         const stop = start.resident.hear(tell);
         return { stop: async () => stop() };
       },
+      answerLiveness: (lost): Stoppable =>
+        answerLiveness({
+          connection: start.resident.connection,
+          space,
+          instance: incarnation,
+          responder: (): ResponderState =>
+            !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale',
+          lost,
+        }),
       measureOutage: ({ since }) => ({
         elapsedMs: clock.now().monotonicMs - since,
         stalledMs: stalls.stalledSince(since),

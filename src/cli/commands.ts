@@ -13,6 +13,9 @@ export interface CommandEntry {
 }
 
 export const commands: readonly CommandEntry[] = [
+  { name: 'up', summary: 'start the mesh: broker and delivery daemon', load: () => import('./up.ts') },
+  { name: 'down', summary: 'stop the mesh, or one part of it', load: () => import('./down.ts') },
+  { name: 'deliver', summary: 'the delivery daemon in the foreground', load: () => import('./deliver.ts') },
   {
     name: 'agent',
     summary: 'agents: their lifecycles, rights and credentials',

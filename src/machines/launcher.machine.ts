@@ -25,7 +25,8 @@ import {
 } from './effects.ts';
 import { type StopOutcome, stopMachine } from './stop.machine.ts';
 
-type Refusal = { type: 'up.refused'; code: string; message: string };
+/** `help`: what was left as it was, and what to do next. */
+type Refusal = { type: 'up.refused'; code: string; message: string; help: string };
 export type LockFact = { type: 'lock.taken' } | { type: 'lock.held'; pid: number };
 export type StepFact = { type: 'step.done' } | Refusal;
 export type BrokerFact = { type: 'broker.running'; pid: number } | { type: 'broker.absent' } | Refusal;
@@ -75,11 +76,13 @@ interface LauncherContext extends LauncherInput {
   readonly targets: readonly RecordedProcess[];
   readonly end: LauncherEnd;
   readonly message: string;
+  readonly help: string;
 }
 
 export interface LauncherOutput {
   readonly end: LauncherEnd;
   readonly message: string;
+  readonly help: string;
 }
 
 /** A dependant is stopped before what it depends on. */
@@ -116,7 +119,11 @@ const launcher = setup({
     keepStanding: assign(({ context }, { name, standing }: { name: ChildName; standing: Standing }) => ({
       standing: { ...context.standing, [name]: standing },
     })),
-    keepEnd: assign((_, { end, message }: { end: LauncherEnd; message: string }) => ({ end, message })),
+    keepEnd: assign((_, { end, message, help = '' }: { end: LauncherEnd; message: string; help?: string }) => ({
+      end,
+      message,
+      help,
+    })),
     stopOurs: assign(({ context }) => ({ targets: STOP_ORDER.filter((each) => context.ours.includes(each)) })),
     stopAll: assign(({ context }) => ({
       targets: STOP_ORDER.filter((each) => each === 'broker' || context.children.some((child) => child === each)),
@@ -136,9 +143,8 @@ const launcher = setup({
     }),
     /** Bound by the services: what `up` says of itself once every child has told how it is. */
     tellUp: (_, _facts: { standing: LauncherContext['standing'] }) => {},
-    tellUnbound: (_, _facts: { name: string; pid: number }) => {},
+    tellUnbound: (_, _facts: { name: ChildName; pid: number }) => {},
     tellChildStopped: (_, _facts: { name: string; cause: string }) => {},
-    tellChildFailed: (_, _facts: { name: string; reason: string }) => {},
     tellBrokerExited: (_, _facts: { cause: string }) => {},
     tellStopping: (_, _facts: { signal: string }) => {},
     tellStop: (_, _facts: StopOutcome) => {},
@@ -184,6 +190,7 @@ export const launcherMachine = launcher.createMachine({
     targets: [],
     end: 'failed',
     message: '',
+    help: '',
   }),
   initial: 'Preparing',
   on: { ...deafToLateFailures },
@@ -199,7 +206,11 @@ export const launcherMachine = launcher.createMachine({
               target: '#launcher.Ended',
               actions: {
                 type: 'keepEnd',
-                params: ({ event: { pid } }) => ({ end: 'refused', message: `process ${pid} is at it` }),
+                params: ({ event: { pid } }) => ({
+                  end: 'refused',
+                  message: `another "cotal up" (process ${pid}) is at work on this root`,
+                  help: 'Nothing was changed. Use that one, or stop it first with "cotal down".',
+                }),
               },
             },
           },
@@ -231,7 +242,13 @@ export const launcherMachine = launcher.createMachine({
         Recording: step('recordMesh', '#launcher.Running'),
       },
       on: {
-        'up.refused': { target: 'Stopping', actions: [endedBy('refused'), 'stopOurs'] },
+        'up.refused': {
+          target: 'Stopping',
+          actions: [
+            { type: 'keepEnd', params: ({ event: { message, help } }) => ({ end: 'refused', message, help }) },
+            'stopOurs',
+          ],
+        },
         'effect.failed': { target: 'Stopping', actions: [endedBy('failed'), 'stopOurs'] },
         'stop.requested': {
           target: 'Stopping',
@@ -295,11 +312,13 @@ export const launcherMachine = launcher.createMachine({
         'child.failed': {
           target: 'Stopping',
           actions: [
-            { type: 'tellChildFailed', params: fact },
             { type: 'forgetOurs', params: ({ event }) => ({ what: event.name }) },
             {
               type: 'keepEnd',
-              params: ({ event: { name, reason } }) => ({ end: 'failed', message: `${name}: ${reason}` }),
+              params: ({ event: { name, reason } }) => ({
+                end: 'failed',
+                message: `${name} does not serve: ${reason}`,
+              }),
             },
             'stopOurs',
           ],
@@ -375,5 +394,5 @@ export const launcherMachine = launcher.createMachine({
 
     Ended: { type: 'final' },
   },
-  output: ({ context: { end, message } }) => ({ end, message }),
+  output: ({ context: { end, message, help } }) => ({ end, message, help }),
 });

@@ -107,6 +107,10 @@ export const deliveryEvents = defineEvents({
     meaning: 'There is a doubt about the lease: nothing is served until it is settled.',
   },
   'daemon.started': { level: 'info', meaning: 'Everything is up, the lease watch too.' },
+  'liveness.lost': {
+    level: 'warn',
+    meaning: 'Nobody outside is answered whether the responder is bound. Delivery does not notice.',
+  },
   'rail.fault': { level: 'error', meaning: 'A request could not be answered for a reason nobody expected.' },
   'rail.dropped': { level: 'warn', meaning: 'A request whose reply subject lies outside its own subtree.' },
 });

@@ -1,10 +1,10 @@
 /** What the system tells of a process. Linux: from /proc. Elsewhere only whether the pid is there. */
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { optionOf, type RecordedProcess, readCommand, type SeenProcess } from '../../domain/process-record.ts';
 import { configPath } from './broker-config.ts';
 import { isAlive } from './files.ts';
-import { nearestRoot, realFolder } from './roots.ts';
+import { nearestRoot } from './workspace.ts';
 
 const PROC = '/proc';
 
@@ -52,6 +52,15 @@ export const isCommandOf =
     if (command.root !== undefined) return isOurs(from(command.root), root);
     return cwd === undefined || isOurs(nearestRoot(cwd), root);
   };
+
+/** The folder with every link resolved; the path as it is where it does not exist. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
 
 function readOr(path: string): string | undefined {
   try {
