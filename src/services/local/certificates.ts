@@ -129,7 +129,11 @@ function isGood(text: string, authority: Authority, names: Names): boolean {
 }
 
 /** Loaded when a certificate is made, which is seldom: it takes a tenth of a second. */
-const library = () => import('@peculiar/x509');
+async function library(): Promise<typeof import('@peculiar/x509')> {
+  // Its registry of algorithms needs this polyfill; nothing else of ours does.
+  await import('reflect-metadata');
+  return import('@peculiar/x509');
+}
 const serial = (): string => `01${randomBytes(15).toString('hex')}`;
 
 async function pemOf(key: webcrypto.CryptoKey): Promise<string> {
