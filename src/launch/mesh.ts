@@ -166,8 +166,12 @@ export class Mesh {
         this.#settings = { ...this.settings, port: Number(new URL(outcome.url).port) };
         return { type: 'broker.started', pid: outcome.pid };
       }
-      case 'port-in-use':
+      case 'port-in-use': {
+        this.#running = brokerOfRoot(root);
+        const running = await this.findBroker();
+        if (running !== undefined) return { type: 'broker.running', ...running };
         throw new Plane3Error('up.port-in-use', { port, host });
+      }
       case 'too-old':
         throw new Plane3Error('up.broker-too-old', { version: outcome.version, need: outcome.need });
       case 'exited': {

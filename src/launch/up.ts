@@ -109,7 +109,7 @@ export function createUp(options: UpOptions) {
       },
       startBroker: async (signal) => {
         const started = await mesh.startBroker(signal);
-        if (started.type === 'broker.started') brokerPid = started.pid;
+        if (started.type !== 'up.refused') brokerPid = started.pid;
         return started;
       },
       watchBroker: ({ pid }, tell) =>

@@ -1,6 +1,9 @@
 import type { AnyStateMachine } from 'xstate';
+import { childMachine } from './child.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
+import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
+import { stopMachine } from './stop.machine.ts';
 
 /**
  * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
@@ -21,4 +24,7 @@ export interface CatalogueEntry {
 export const catalogue: readonly CatalogueEntry[] = [
   { name: 'lease', machine: leaseMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
+  { name: 'stop', machine: stopMachine, restorable: false },
+  { name: 'child', machine: childMachine, restorable: false },
+  { name: 'launcher', machine: launcherMachine, restorable: false },
 ];

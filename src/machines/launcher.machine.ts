@@ -30,7 +30,8 @@ type Refusal = { type: 'up.refused'; code: string; message: string; help: string
 export type LockFact = { type: 'lock.taken' } | { type: 'lock.held'; pid: number };
 export type StepFact = { type: 'step.done' } | Refusal;
 export type BrokerFact = { type: 'broker.running'; pid: number } | { type: 'broker.absent' } | Refusal;
-export type StartFact = { type: 'broker.started'; pid: number } | Refusal;
+/** `running`: somebody else's start was quicker. */
+export type StartFact = { type: 'broker.started' | 'broker.running'; pid: number } | Refusal;
 /** `asked`: somebody stopped it on purpose. */
 export type BrokerExit = { type: 'broker.exited'; cause: string; asked: boolean };
 
@@ -112,7 +113,9 @@ const launcher = setup({
     told: raise(answerOf<LauncherEvent>()),
     faulted: raise(surpriseOf),
     keepBroker: assign((_, { pid }: { pid: number }) => ({ brokerPid: pid })),
-    keepOurs: assign(({ context }, { what }: { what: RecordedProcess }) => ({ ours: [...context.ours, what] })),
+    keepOurs: assign(({ context }, { what }: { what: RecordedProcess }) => ({
+      ours: [...context.ours.filter((each) => each !== what), what],
+    })),
     forgetOurs: assign(({ context }, { what }: { what: RecordedProcess }) => ({
       ours: context.ours.filter((each) => each !== what),
     })),
@@ -188,7 +191,7 @@ export const launcherMachine = launcher.createMachine({
     standing: {},
     ours: [],
     targets: [],
-    end: 'failed',
+    end: 'launched',
     message: '',
     help: '',
   }),
