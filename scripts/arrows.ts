@@ -82,6 +82,7 @@ export const RULES: readonly Rule[] = [
     packages: ['xstate', 'zod', 'cloudflare:'],
   },
   { from: 'src/inspector/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
+  { from: 'src/launch/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   { from: 'src/cli/', to: ['src/'], packages: 'any' },
   { from: 'src/start.ts', to: ['src/'], packages: 'any' },
   { from: 'src/main.ts', to: ['src/'], packages: 'any' },

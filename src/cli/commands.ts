@@ -13,6 +13,11 @@ export interface CommandEntry {
 }
 
 export const commands: readonly CommandEntry[] = [
+  { name: 'up', summary: 'start the mesh: broker and delivery daemon', load: () => import('./up.ts') },
+  { name: 'down', summary: 'stop the mesh, or one part of it', load: () => import('./down.ts') },
+  { name: 'deliver', summary: 'the delivery daemon in the foreground', load: () => import('./deliver.ts') },
+  { name: 'status', summary: 'what is true of the mesh now', load: () => import('./status.ts') },
+  { name: 'doctor', summary: 'the same, judged; --fix repairs what it can', load: () => import('./doctor.ts') },
   {
     name: 'agent',
     summary: 'agents: their lifecycles, rights and credentials',
