@@ -1,8 +1,8 @@
-import type { fill } from '../errors/define.ts';
+import { fill } from '../errors/define.ts';
 import { clientEvents } from './client.ts';
 import type { FactsOf, LogEntry } from './define.ts';
 import { deliveryEvents } from './delivery.ts';
-import type { launcherEvents } from './launcher.ts';
+import { launcherEvents } from './launcher.ts';
 import { providerEvents } from './provider.ts';
 
 /** Every event that plane3 logs, by name. */
