@@ -6,6 +6,9 @@
  *   F6  a post whose entry would not fit the payload limit ends in one named refusal
  *   F7  posts that retention took before they were copied are told as a range
  *
+ * A delivery may go astray: into the socket of a daemon that is paused, or of a connection that is dead. When nothing else is
+ * to be done, it is looked whether the broker counts posts as delivered that nobody here has (F1).
+ *
  * Posts stay with the service until their round is settled, so a round that was cut short is simply routed again.
  */
 import { assign, raise, sendParent, setup } from 'xstate';
@@ -40,10 +43,11 @@ export type StoreFact =
   | { type: 'copies.duplicated' }
   | { type: 'store.refused'; code: string }
   | { type: 'broker.silent' };
+export type AuditFact = { type: 'posts.audited' } | { type: 'broker.silent' };
 /** `members` got new entries. */
 export type SettleFact = { type: 'posts.settled'; posts: number; members: string[] };
 
-export type FanoutEvent = OpenFact | PostFact | RouteFact | StoreFact | SettleFact | EffectFailed;
+export type FanoutEvent = OpenFact | AuditFact | PostFact | RouteFact | StoreFact | SettleFact | EffectFailed;
 export type FanoutReport = { type: 'fanout.opened'; position: number } | { type: 'members.owed'; members: string[] };
 
 interface FanoutContext {
@@ -59,6 +63,7 @@ const fanout = setup({
   actors: {
     openPosts: asked<OpenFact, undefined>('openPosts'),
     hearPosts: heard<PostFact, undefined>('hearPosts'),
+    auditPosts: asked<AuditFact, undefined>('auditPosts'),
     routeRound: asked<RouteFact, { waiting: number }>('routeRound'),
     storeRound: asked<StoreFact, undefined>('storeRound'),
     storeEach: asked<StoreFact, undefined>('storeEach'),
@@ -86,7 +91,7 @@ const fanout = setup({
     hasCopies: (_, { copies }: { copies: number }) => copies > 0,
     isOwed: (_, { members }: { members: readonly string[] }) => members.length > 0,
   },
-  delays: { backOff: ({ context }) => backOff(context.failures, 250, 30_000) },
+  delays: { auditEvery: 5_000, backOff: ({ context }) => backOff(context.failures, 250, 30_000) },
 });
 
 const fact = <E>({ event }: { event: E }): E => event;
@@ -144,6 +149,12 @@ export const fanoutMachine = fanout.createMachine({
         Idle: {
           tags: 'serving',
           always: { guard: 'hasWaiting', target: 'Routing' },
+          after: { auditEvery: 'Auditing' },
+        },
+        Auditing: {
+          tags: 'serving',
+          invoke: { id: 'auditPosts', src: 'auditPosts', ...ends },
+          on: { 'posts.audited': 'Idle', 'broker.silent': 'Idle', 'effect.failed': 'Idle' },
         },
         Routing: {
           tags: 'serving',

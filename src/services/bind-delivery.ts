@@ -3,6 +3,7 @@
 import { memberKey } from '../domain/names.ts';
 import type { Numbers } from '../domain/numbers.ts';
 import {
+  type AuditFact,
   fanoutMachine,
   type OpenFact,
   type PostFact,
@@ -60,11 +61,11 @@ export function bindLane({ period, journal, numbers }: DeliveryServices) {
       handOff: ask<StoreFact | Silence, Who>(({ member }) => period().lanes.handOff(member)),
       markHandedOff: ask<MarkFact | Silence, Who>(({ member }) => period().lanes.markHandedOff(member)),
       removeSettled: ask<RemoveFact | Silence, Who & { settled: number }>(({ member, settled }) =>
-        period().lanes.removeSettled(member, settled),
+        period().withdrawals.removeSettled(member, settled),
       ),
-      removeEverything: ask<RemoveFact | Silence, Who>(({ member }) => period().lanes.removeEverything(member)),
+      removeEverything: ask<RemoveFact | Silence, Who>(({ member }) => period().withdrawals.removeEverything(member)),
       reviewCopies: ask<ReviewFact | RetiredFact | Silence, Who & { reviews: number }>(({ member, reviews }) =>
-        period().lanes.review(member, reviews),
+        period().withdrawals.review(member, reviews),
       ),
       markGivenUp: ask<MarkFact | Silence, Who & { attempts: number }>(({ member, attempts }) =>
         period().lanes.markGivenUp(member, attempts),
@@ -113,7 +114,7 @@ export function bindReader(services: DeliveryServices) {
       }),
     },
     actions: {
-      forgetLane: (_, { member }) => period().lanes.leave(member),
+      forgetLane: (_, { member }) => period().desks.drop(member),
       tellFailed: (_, facts) => journal.tell('daemon.fault', facts),
     },
     delays: { surveyEvery: numbers.surveyMs },
@@ -135,6 +136,9 @@ export function bindFanout({ period, journal, tally }: DeliveryServices) {
           skipped: (range) => tell({ type: 'posts.skipped', ...range }),
           lost: (why) => tell({ type: 'posts.lost', why }),
         }),
+      ),
+      auditPosts: ask<AuditFact, undefined>(async () =>
+        (await period().fanout.look()).kind === 'looked' ? { type: 'posts.audited' } : { type: 'broker.silent' },
       ),
       routeRound: ask<RouteFact, { waiting: number }>(async ({ waiting }) => {
         const routed = period().fanout.route();

@@ -72,14 +72,16 @@ export interface DeliveredPost extends StoredPost {
   readonly receipt: string;
 }
 
-export interface OpenedPosts {
-  readonly kind: 'opened';
+export interface Place {
   /** Highest sequence that was delivered. */
   readonly position: number;
   /** Everything up to here is settled … */
   readonly floor: number;
   /** … and of what was delivered above it, so many are not. */
   readonly unsettled: number;
+}
+export interface OpenedPosts extends Place {
+  readonly kind: 'opened';
   readonly made: boolean;
 }
 
@@ -87,8 +89,8 @@ export interface OpenedPosts {
 export interface Posts {
   /** Highest sequence that CHAT has given out. */
   frontier(): Promise<{ kind: 'frontier'; seq: number } | Silent>;
-  /** Every post up to here was settled, as the durable itself knows it. */
-  floor(): Promise<{ kind: 'floor'; seq: number } | Silent>;
+  /** The writer's place, as the durable itself knows it. */
+  place(): Promise<({ kind: 'place' } & Place) | Silent>;
   /** Finds the writer's durable; one that is missing is made again, from `floor`, and that is said. */
   open(from: { floor: number }): Promise<OpenedPosts | Refused | Denied | Silent>;
   /** Every post with after < seq ≤ upTo, ascending. */

@@ -15,7 +15,7 @@ import type { Ground, Ports, Trouble } from './ground.ts';
 /** Where a store is not there, its API says so; everything else is simply not answered. */
 const API = [
   'posts.frontier',
-  'posts.floor',
+  'posts.place',
   'posts.open',
   'posts.fullSubjects',
   'entries.remove',

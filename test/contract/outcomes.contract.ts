@@ -39,7 +39,7 @@ const read = (verb: string, call: Call['call']): Call => ({ verb, call, denied: 
 
 const calls: readonly Call[] = [
   read('posts.frontier', ({ posts }) => posts.frontier()),
-  read('posts.floor', ({ posts }) => posts.floor()),
+  read('posts.place', ({ posts }) => posts.place()),
   { verb: 'posts.open', call: ({ posts }) => posts.open({ floor: 0 }), denied: 'denied', missing: 'refused' },
   read('posts.range', ({ posts }) => posts.range({ channel, after: 0, upTo: 9 }, async () => true)),
   read('posts.between', ({ posts }) => posts.between({ after: 0, upTo: 9 })),

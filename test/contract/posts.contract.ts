@@ -58,8 +58,8 @@ export function postsContract(on: () => Ground): void {
       expect(Buffer.from(one?.data ?? []).toString()).toBe('{"not":"a post"}');
       expect(one?.subject).toBe(chatSubject(ground.space, 'local.ann', channel));
       const floor = async () => {
-        const read = await posts.floor();
-        return read.kind === 'floor' ? read.seq : -1;
+        const read = await posts.place();
+        return read.kind === 'place' ? read.floor : -1;
       };
       expect(await floor()).toBeLessThan(first);
       if (two !== undefined) posts.settle({ posts: [two] });
@@ -86,10 +86,10 @@ export function postsContract(on: () => Ground): void {
       posts.settle({ posts: [...pull.got, ...again.got] });
       await until(
         async () => {
-          const floor = await posts.floor();
-          return floor.kind === 'floor' && floor.seq === next;
+          const place = await posts.place();
+          return place.kind === 'place' && place.floor === next;
         },
-        () => posts.floor(),
+        () => posts.place(),
       );
       await again.stop();
     });

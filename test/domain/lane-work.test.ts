@@ -12,8 +12,8 @@ it('two stores for one member at a time lose nothing, whichever is answered firs
   await serving.lanes.recover(key);
   expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'batch.empty', met: 1 });
   const release = faults.hold('entries.storeAll', 1);
-  const first = serving.fanout.store([entry(ann, { channel: 'ops', seq: 1, id: 'one' })]);
-  await serving.fanout.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
+  const first = serving.copier.store([entry(ann, { channel: 'ops', seq: 1, id: 'one' })]);
+  await serving.copier.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
   expect(broker.inbox.size).toBe(2);
   await serving.lanes.authorize(key, 1);
   await serving.lanes.handOff(key);
@@ -32,9 +32,9 @@ it('a store whose answer was lost is found by the lane, though later entries wer
   await serving.lanes.recover(key);
   await serving.lanes.authorize(key, 1);
   faults.loseAnswer('entries.storeAll', 1);
-  expect(await serving.fanout.store([entry(ann, { channel: 'ops', seq: 1, id: 'one' })])).toMatchObject({
+  expect(await serving.copier.store([entry(ann, { channel: 'ops', seq: 1, id: 'one' })])).toMatchObject({
     kind: 'silent',
   });
-  await serving.fanout.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
+  await serving.copier.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
   expect(await serving.lanes.authorize(key, 1)).toMatchObject({ type: 'batch.authorized', release: 2 });
 });

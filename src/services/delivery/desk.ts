@@ -63,3 +63,31 @@ export class Desk {
     return confirmed;
   }
 }
+
+/** The desks of the lanes that live now, by `owner.actor.uid`. */
+export class Desks {
+  readonly #desks = new Map<string, Desk>();
+
+  /** The member's desk; an empty one when its lane has not recovered its place yet. */
+  of(key: string): Desk {
+    return this.#desks.get(key) ?? this.renew(key);
+  }
+
+  find(key: string): Desk | undefined {
+    return this.#desks.get(key);
+  }
+
+  renew(key: string): Desk {
+    const desk = new Desk();
+    this.#desks.set(key, desk);
+    return desk;
+  }
+
+  drop(key: string): void {
+    this.#desks.delete(key);
+  }
+
+  clear(): void {
+    this.#desks.clear();
+  }
+}

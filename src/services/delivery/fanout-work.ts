@@ -15,15 +15,15 @@ import type {
   Journal,
   Posts,
   Rows,
+  Silent,
   Stoppable,
   StoredPost,
 } from '../ports.ts';
 import type { Tally } from '../tally.ts';
+import type { Copier } from './copier.ts';
 import { EarlyPosts, hasReceipt } from './early-posts.ts';
-import type { LaneWork } from './lane-work.ts';
 import type { OwedCounts } from './owed.ts';
 import type { Shortfalls } from './shortfalls.ts';
-import { Storing } from './storing.ts';
 
 export interface FanoutPorts {
   readonly space: string;
@@ -40,11 +40,10 @@ export interface FanoutPorts {
   readonly quota: number;
   /** Largest message that the broker takes, in bytes. */
   maxPayload(): number;
-  /** Entries as they lie in the store now, for lanes that are up to date. */
-  readonly lanes: Pick<LaneWork, 'offer' | 'forgetOffers'>;
+  readonly copier: Copier;
 }
 
-const FLOOR_EVERY_MS = 5_000;
+const LOOK_EVERY_MS = 5_000;
 
 interface Round {
   readonly posts: readonly DeliveredPost[];
@@ -68,10 +67,11 @@ export class FanoutWork {
   #next: Round | undefined;
   /** Highest sequence that was delivered to this durable, by this daemon or one before it. */
   #position = 0;
-  readonly #storing = new Storing();
   readonly #early = new EarlyPosts();
   readonly #passed: { seq: number; pass: () => void }[] = [];
-  #floorWrittenAt = 0;
+  #lookedAt = 0;
+  /** Tells the machine that posts are waiting, while it listens. */
+  #waiting: ((count: number) => void) | undefined;
 
   constructor(ports: FanoutPorts, before: Unsettled = { posts: [], position: 0 }) {
     this.#ports = ports;
@@ -100,9 +100,9 @@ export class FanoutWork {
     if (opened.kind !== 'opened') return opened;
     this.#position = Math.max(this.#position, opened.position);
     if (opened.made) journal.tell('fanout.remade', { position: opened.position });
-    const read = await this.#early.take(posts, opened, this.#buffer);
+    const read = await this.#early.open(posts, opened);
     if (read.kind === 'silent') return read;
-    this.#buffer = read.posts;
+    this.#buffer = this.#early.join(this.#buffer, read.posts);
     return opened;
   }
 
@@ -118,6 +118,7 @@ export class FanoutWork {
     skipped(range: { from: number; to: number }): void;
     lost(why: string): void;
   }): Stoppable {
+    this.#waiting = listener.waiting;
     if (this.#buffer.length > 0) listener.waiting(this.#buffer.length);
     const { posts } = this.#ports;
     return posts.pull({
@@ -196,7 +197,7 @@ export class FanoutWork {
 
   /** Stores the round in atomic batches; a post with more copies than one batch takes has several. */
   async storeRound() {
-    const storing = this.#storeAll(this.#round.entries);
+    const storing = this.#ports.copier.storeAll(this.#round.entries);
     // While the broker stores this round the next one is routed. Posts of it are at or below the position already, so a
     // join that comes in between catches them up, and a leave that does is judged by the reader.
     this.#next = this.#compose(this.#round.posts.length);
@@ -205,66 +206,7 @@ export class FanoutWork {
 
   /** Stores the round copy by copy: what exists is settled, what the broker will not take is named and dropped. */
   async storeEach() {
-    return this.#storeOneByOne(this.#round.entries);
-  }
-
-  /** Stores copies outside a round (a catch-up). */
-  async store(entries: readonly EntryToStore[]) {
-    const whole = await this.#storeAll(entries);
-    return whole.kind === 'duplicate' ? this.#storeOneByOne(entries) : whole;
-  }
-
-  async #storeAll(entries: readonly EntryToStore[]) {
-    for (let at = 0; at < entries.length; at += this.#ports.batchSize) {
-      const part = entries.slice(at, at + this.#ports.batchSize);
-      this.#storing.begin(part);
-      const outcome = await this.#ports.entries.storeAll({ entries: part });
-      const alone = this.#storing.end(part);
-      if (outcome.kind !== 'stored') {
-        this.#forgetOffers(part);
-        return outcome;
-      }
-      this.#offer(part, outcome.lastSeq - part.length + 1, alone);
-    }
-    this.#count(entries);
-    return { kind: 'stored' } as const;
-  }
-
-  async #storeOneByOne(entries: readonly EntryToStore[]) {
-    this.#storing.begin(entries);
-    const outcome = await this.#ports.entries.storeEach({ entries });
-    this.#storing.end(entries);
-    this.#forgetOffers(entries);
-    if (outcome.kind !== 'stored') return outcome;
-    for (const { index, code } of outcome.refused) {
-      const entry = entries[index];
-      this.#ports.tally.add('copies.refused', code);
-      this.#ports.journal.tell('copy.refused', { code, member: entry?.key });
-    }
-    this.#count(entries);
-    return { kind: 'stored' } as const;
-  }
-
-  /** Where they lie is not known: whoever is owed one of them has to ask the store. */
-  #forgetOffers(entries: readonly EntryToStore[]): void {
-    for (const { key } of entries) this.#ports.lanes.forgetOffers(key);
-  }
-
-  /**
-   * A lane goes on from the highest entry that it was given, so it is only given what has nothing of its member's below it
-   * on the way: where a round and a catch-up store for one member at a time, the lane asks the store.
-   */
-  #offer(entries: readonly EntryToStore[], firstSeq: number, alone: ReadonlySet<string>): void {
-    const storedAt = this.#ports.clock.now().wallMs;
-    for (const [i, { key, entry, post }] of entries.entries()) {
-      if (alone.has(key)) this.#ports.lanes.offer(key, { seq: firstSeq + i, storedAt, entry, post });
-      else this.#ports.lanes.forgetOffers(key);
-    }
-  }
-
-  #count(entries: readonly EntryToStore[]): void {
-    for (const entry of entries) this.#ports.owed.add(entry.key, 1);
-    this.#ports.tally.add('copies.stored', '', entries.length);
+    return this.#ports.copier.storeEach(this.#round.entries);
   }
 
   /** Acknowledges the round's posts, and answers who got something. */
@@ -279,19 +221,32 @@ export class FanoutWork {
       else this.#passed.push(waiter);
     }
     await this.#ports.shortfalls.flush();
-    await this.#keepFloor();
+    await this.#lookNowAndThen();
     const members = [...new Set(entries.map((entry) => entry.key))];
     return { type: 'posts.settled', posts: posts.length, members };
   }
 
-  /** Now and then the place is kept outside the durable, in case somebody deletes that. */
-  async #keepFloor(): Promise<void> {
+  async #lookNowAndThen(): Promise<void> {
+    if (this.#ports.clock.now().monotonicMs - this.#lookedAt >= LOOK_EVERY_MS) await this.look();
+  }
+
+  /** Posts that went astray are taken up; the place is kept outside the durable too, in case somebody deletes that. */
+  async look(): Promise<{ kind: 'looked' } | Silent> {
     const { posts, rows, clock } = this.#ports;
-    const now = clock.now().monotonicMs;
-    if (now - this.#floorWrittenAt < FLOOR_EVERY_MS) return;
-    this.#floorWrittenAt = now;
-    const floor = await posts.floor();
-    if (floor.kind === 'floor') await rows.writeFloor({ floor: floor.seq });
+    this.#lookedAt = clock.now().monotonicMs;
+    const place = await posts.place();
+    if (place.kind === 'silent') return place;
+    const read = await this.#early.look(posts, place, this.#buffer);
+    const joined = this.#early.join(this.#buffer, read);
+    const strays = joined.length - this.#buffer.length;
+    if (strays > 0) {
+      this.#buffer = joined;
+      this.#next = undefined;
+      this.#ports.tally.add('posts.strayed', '', strays);
+      this.#waiting?.(strays);
+    }
+    await rows.writeFloor({ floor: place.floor });
+    return { kind: 'looked' };
   }
 
   /** True when every post up to here that was delivered to this daemon is settled, and none before it is still to come. */

@@ -1,8 +1,8 @@
 /** Reads the rows that a decision needs, now, and judges by them (R3). Nothing here is remembered. */
 import { type Disposition, disposition, isMention, type MembershipState } from '../../domain/disposition.ts';
-import type { Member } from '../../domain/names.ts';
+import { type Member, readMember } from '../../domain/names.ts';
 import type { AclState } from '../../domain/rows.ts';
-import type { Rows, Silent } from '../ports.ts';
+import type { HeldCopy, Rows, Silent } from '../ports.ts';
 
 interface Judged {
   readonly channel: string;
@@ -34,4 +34,18 @@ export async function openJudge(rows: Rows, member: Member, of: readonly Judged[
     acl: acl.acl,
     disposition: (each) => disposition(each, acl.acl, states.get(each.channel) ?? { kind: 'absent' }),
   };
+}
+
+/** What a handed-off copy is judged by. */
+export const asJudged = (copy: HeldCopy): Judged => ({
+  channel: copy.channel,
+  seq: copy.post,
+  generation: copy.generation,
+});
+
+/** The member that a lane was started for. Lanes are started for parsed names only. */
+export function memberOf(key: string): Member {
+  const member = readMember(key);
+  if (member === undefined) throw new Error(`"${key}" is not a member`);
+  return member;
 }

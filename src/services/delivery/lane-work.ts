@@ -6,20 +6,16 @@
 import { encodeCopy } from '../../domain/copy.ts';
 import { carriedSize } from '../../domain/entry.ts';
 import { planLane } from '../../domain/lane-plan.ts';
-import { type Member, readMember } from '../../domain/names.ts';
+import type { Member } from '../../domain/names.ts';
 import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
-import { Desk } from './desk.ts';
-import { openJudge } from './judge.ts';
-import type { OwedCounts } from './owed.ts';
-import type { ReviewRequest, Reviews } from './reviews.ts';
+import type { Desk, Desks } from './desk.ts';
+import { asJudged, memberOf, openJudge } from './judge.ts';
 
 export interface LanePorts {
   readonly entries: Entries;
   readonly copies: Copies;
   readonly rows: Rows;
-  readonly owed: OwedCounts;
-  readonly reviews: Reviews;
   readonly journal: Journal;
   readonly tally: Tally;
   readonly clock: Clock;
@@ -33,41 +29,32 @@ const UNKNOWN = { type: 'lifecycle.unknown' } as const;
 
 export class LaneWork {
   readonly #ports: LanePorts;
-  readonly #desks = new Map<string, Desk>();
+  readonly #desks: Desks;
 
-  constructor(ports: LanePorts) {
+  constructor(ports: LanePorts, desks: Desks) {
     this.#ports = ports;
-  }
-
-  /** Drops every desk: their lanes are gone. */
-  clear(): void {
-    this.#desks.clear();
-  }
-
-  leave(key: string): void {
-    this.#desks.delete(key);
+    this.#desks = desks;
   }
 
   /** An entry was stored: a lane that is up to date takes it on without reading it back. */
   offer(key: string, entry: HeldEntry): void {
-    this.#desks.get(key)?.offer(entry, this.#ports.window);
+    this.#desks.find(key)?.offer(entry, this.#ports.window);
   }
 
   /** Entries of this member were stored, and it is not known where: its lane has to ask the store. */
   forgetOffers(key: string): void {
-    this.#desks.get(key)?.forgetOffers();
+    this.#desks.find(key)?.forgetOffers();
   }
 
   /** A confirmation was seen. True when the member's lane knew the copy. */
   settled({ key, copySeq }: { key: string; copySeq: number }): boolean {
-    return this.#desks.get(key)?.settle(copySeq) ?? false;
+    return this.#desks.find(key)?.settle(copySeq) ?? false;
   }
 
   async recover(key: string) {
     const { copies, rows } = this.#ports;
     const member = memberOf(key);
-    const desk = new Desk();
-    this.#desks.set(key, desk);
+    const desk = this.#desks.renew(key);
     const [held, mark] = await Promise.all([copies.held({ member }), rows.mark({ member })]);
     if (held.kind === 'silent' || mark.kind === 'silent') return SILENT;
     desk.mark = mark.mark;
@@ -129,7 +116,7 @@ export class LaneWork {
   async authorize(key: string, waiting: number) {
     const { rows } = this.#ports;
     const member = memberOf(key);
-    const desk = this.#desk(key);
+    const desk = this.#desks.of(key);
     const page = await this.#next(member, desk);
     if (page.kind === 'silent') return SILENT;
     const last = page.entries.at(-1)?.seq;
@@ -197,7 +184,7 @@ export class LaneWork {
   }
 
   async handOff(key: string) {
-    const desk = this.#desk(key);
+    const desk = this.#desks.of(key);
     const batch = desk.batch.release.flatMap(toCopy);
     const outcome = await this.#ports.copies.storeAll({ member: memberOf(key), copies: batch.map(({ copy }) => copy) });
     if (outcome.kind === 'silent') return SILENT;
@@ -211,7 +198,7 @@ export class LaneWork {
   }
 
   async markHandedOff(key: string) {
-    const desk = this.#desk(key);
+    const desk = this.#desks.of(key);
     desk.after = Math.max(desk.after, desk.batch.last);
     desk.mark = { handedTo: Math.max(desk.mark.handedTo, desk.batch.last) };
     desk.batch = { release: [], last: 0 };
@@ -220,7 +207,7 @@ export class LaneWork {
 
   async markGivenUp(key: string, attempts: number) {
     const { entries, clock } = this.#ports;
-    const desk = this.#desk(key);
+    const desk = this.#desks.of(key);
     const counts = await entries.counts({ member: memberOf(key) });
     if (counts.kind === 'silent') return SILENT;
     const count = (counts.counts.get(key) ?? 0) - desk.awaiting.size;
@@ -234,147 +221,9 @@ export class LaneWork {
     const written = await this.#ports.rows.writeMark({ member: memberOf(key), mark: desk.mark });
     return written.kind === 'stored' ? ({ type: 'mark.stored' } as const) : SILENT;
   }
-
-  async removeSettled(key: string, settled: number) {
-    const desk = this.#desk(key);
-    const removed = await this.#remove(key, desk);
-    if (removed === 'silent') return SILENT;
-    return removed === 'failed'
-      ? ({ type: 'removal.failed' } as const)
-      : ({ type: 'entries.removed', met: settled } as const);
-  }
-
-  async #remove(key: string, desk: Desk): Promise<'removed' | 'failed' | 'silent'> {
-    const seqs = desk.settled;
-    if (seqs.length === 0) return 'removed';
-    desk.settled = [];
-    const outcome = await this.#ports.entries.remove({ seqs });
-    if (outcome.kind === 'removed') {
-      this.#ports.owed.add(key, -seqs.length);
-      this.#ports.tally.add('entries.settled', '', seqs.length);
-      return 'removed';
-    }
-    desk.settled = [...seqs, ...desk.settled];
-    return outcome.kind === 'silent' ? 'silent' : 'failed';
-  }
-
-  /** A retired lifecycle: its copies first, so that nothing of it can still surface, then its entries, then its mark. */
-  async removeEverything(key: string) {
-    const { copies, entries, rows, owed, reviews, tally } = this.#ports;
-    const member = memberOf(key);
-    const held = await copies.counts({ member });
-    if (held.kind === 'silent') return SILENT;
-    const gone = await copies.purge({ member, upTo: held.lastSeq });
-    if (gone.kind === 'silent') return SILENT;
-    if (gone.kind !== 'removed') return { type: 'removal.failed' } as const;
-    const owedNow = await entries.counts({ member });
-    if (owedNow.kind === 'silent') return SILENT;
-    const removed = await entries.purge({ member, upTo: owedNow.lastSeq });
-    if (removed.kind === 'silent') return SILENT;
-    if (removed.kind !== 'removed') return { type: 'removal.failed' } as const;
-    await rows.removeMark({ member });
-    owed.add(key, -removed.count);
-    tally.add('entries.retired', '', removed.count);
-    reviews.answerAll(key, { withdrawn: gone.count, removed: removed.count });
-    this.#desks.delete(key);
-    return { type: 'entries.removed', met: 0 } as const;
-  }
-
-  /**
-   * Looks at every handed-off copy again: by the rows as they are now, and by the generations that a leave closed. What is
-   * not allowed any more is taken back, copies first: a withdrawal must never look like a confirmation.
-   */
-  async review(key: string, met: number) {
-    const { copies, rows, reviews, tally } = this.#ports;
-    const member = memberOf(key);
-    const desk = this.#desk(key);
-    const requests = reviews.of(key);
-    const held = await copies.held({ member });
-    if (held.kind === 'silent') return SILENT;
-    const there = new Set(held.copies.map((copy) => copy.seq));
-    const missed = [...desk.awaiting.keys()].filter((seq) => !there.has(seq));
-    for (const seq of missed) desk.settle(seq);
-    const judge = await openJudge(rows, member, held.copies.map(asJudged));
-    if (judge.kind === 'silent') return SILENT;
-    if (judge.acl.kind === 'retired') return RETIRED;
-    const refused = held.copies.filter(
-      (copy) =>
-        copy.entrySeq === 0 ||
-        judge.disposition(asJudged(copy)).kind === 'refuse' ||
-        requests.some((request) => request.closes(copy)),
-    );
-    // First of all, so that what the broker tells of them from here on (it calls a purged copy terminated) settles nothing.
-    const withdrawn = refused.filter((copy) => desk.awaiting.delete(copy.seq)).length;
-    if (!(await this.#takeBack(member, held.copies, refused))) return SILENT;
-    desk.refused = [];
-    tally.add('copies.withdrawn', '', refused.length);
-    const taken = new Set(refused.map((copy) => copy.entrySeq).filter((seq) => seq > 0));
-    // Confirmed entries go first, so that a leave counts only what was still owed.
-    desk.settled = desk.settled.filter((seq) => !taken.has(seq));
-    if ((await this.#remove(key, desk)) !== 'removed') return SILENT;
-    for (const request of requests) if (!(await this.#purgeFor(key, request))) return SILENT;
-    desk.settled.push(...taken);
-    const removed = await this.#remove(key, desk);
-    for (const request of requests) {
-      // Without a row nobody can say what a changed grant still covers: the answer waits for the row.
-      if (request.channel === undefined && judge.acl.kind === 'unknown') continue;
-      const counted = request.channel === undefined ? taken.size : request.removed;
-      reviews.answer(key, request, { withdrawn: refused.length, removed: counted });
-    }
-    return {
-      type: 'copies.withdrawn',
-      copies: withdrawn + missed.length,
-      settled: removed === 'removed' ? 0 : taken.size,
-      met,
-    } as const;
-  }
-
-  /** What a leave's channel still holds for the member, up to now. */
-  async #purgeFor(key: string, request: ReviewRequest): Promise<boolean> {
-    const { entries, owed } = this.#ports;
-    const member = memberOf(key);
-    if (request.channel === undefined) return true;
-    const counts = await entries.counts({ member });
-    if (counts.kind === 'silent') return false;
-    const purged = await entries.purge({ member, channel: request.channel, upTo: counts.lastSeq });
-    if (purged.kind !== 'removed') return false;
-    request.removed += purged.count;
-    owed.add(key, -purged.count);
-    return true;
-  }
-
-  /** Takes copies back; by one purge where nothing else lies below them on the subject, else one by one. */
-  async #takeBack(member: Member, held: readonly HeldCopy[], refused: readonly HeldCopy[]): Promise<boolean> {
-    const singly: number[] = [];
-    for (const channel of new Set(refused.map((copy) => copy.channel))) {
-      const ofChannel = refused.filter((copy) => copy.channel === channel);
-      const upTo = Math.max(...ofChannel.map((copy) => copy.seq));
-      const below = held.filter((copy) => copy.channel === channel && copy.seq <= upTo);
-      if (below.length > ofChannel.length || ofChannel.length === 1) {
-        singly.push(...ofChannel.map((copy) => copy.seq));
-        continue;
-      }
-      if ((await this.#ports.copies.purge({ member, channel, upTo })).kind !== 'removed') return false;
-    }
-    return singly.length === 0 || (await this.#ports.copies.remove({ seqs: singly })).kind === 'removed';
-  }
-
-  #desk(key: string): Desk {
-    const desk = this.#desks.get(key) ?? new Desk();
-    this.#desks.set(key, desk);
-    return desk;
-  }
-}
-
-/** The member that a lane was started for. Lanes are started for parsed names only. */
-function memberOf(key: string): Member {
-  const member = readMember(key);
-  if (member === undefined) throw new Error(`"${key}" is not a member`);
-  return member;
 }
 
 const keyOf = (member: Member): string => `${member.owner}.${member.actor}.${member.uid}`;
-const asJudged = (copy: HeldCopy) => ({ channel: copy.channel, seq: copy.post, generation: copy.generation });
 
 function toCopy({ seq, entry, post }: HeldEntry): { copy: CopyToStore; held: HeldCopy }[] {
   if (entry === undefined) return [];

@@ -8,6 +8,7 @@ import type { RoutingIndex } from '../../domain/routing.ts';
 import { type AclState, type MemberRow, mayRead } from '../../domain/rows.ts';
 import { readMemberRowKey } from '../../domain/subjects.ts';
 import type { Clock, EntryToStore, Posts, Rows } from '../ports.ts';
+import type { Copier } from './copier.ts';
 import type { FanoutWork } from './fanout-work.ts';
 import type { ReviewAnswer } from './reviews.ts';
 
@@ -16,6 +17,7 @@ export interface MembershipPorts {
   readonly posts: Posts;
   readonly index: RoutingIndex;
   readonly fanout: FanoutWork;
+  readonly copier: Copier;
   readonly clock: Clock;
   /** Who writes, in the row. */
   readonly writerIdentity: string;
@@ -103,7 +105,7 @@ export class MembershipWork {
    */
   async catchUp(key: string, joinCursor: number) {
     const { channel, member } = place(key);
-    const { posts, fanout, batchSize } = this.#ports;
+    const { posts, fanout, copier, batchSize } = this.#ports;
     const upTo = fanout.position;
     if (upTo <= joinCursor) return { type: 'copies.complete', copies: 0 } as const;
     const only = memberKey(member);
@@ -112,7 +114,7 @@ export class MembershipWork {
     const read = await posts.range({ channel, after: joinCursor, upTo }, async (page) => {
       const entries: EntryToStore[] = page.flatMap((post) => fanout.entriesFor(post, only));
       for (let at = 0; at < entries.length; at += batchSize) {
-        const stored = await fanout.store(entries.slice(at, at + batchSize));
+        const stored = await copier.store(entries.slice(at, at + batchSize));
         if (stored.kind !== 'stored') {
           refusedBy = stored.kind;
           return false;

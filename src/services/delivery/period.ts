@@ -9,6 +9,8 @@ import { RoutingIndex } from '../../domain/routing.ts';
 import type { Clock, Copies, Entries, Journal, Posts, Rails, Rows, RowWatch, Silent, Stoppable } from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import { ChannelSightings } from './channel-sightings.ts';
+import { Copier } from './copier.ts';
+import { Desks } from './desk.ts';
 import { FanoutWork, type Unsettled } from './fanout-work.ts';
 import { LaneWork } from './lane-work.ts';
 import { MembershipWork } from './membership-work.ts';
@@ -18,6 +20,7 @@ import { Reviews } from './reviews.ts';
 import { Shortfalls } from './shortfalls.ts';
 import { Survey } from './survey.ts';
 import { Tickets } from './tickets.ts';
+import { Withdrawals } from './withdrawals.ts';
 
 export interface DeliveryPorts {
   readonly posts: Posts;
@@ -52,8 +55,11 @@ export type PeriodNews =
 
 export class ServingPeriod {
   readonly index = new RoutingIndex();
+  readonly copier: Copier;
   readonly fanout: FanoutWork;
+  readonly desks = new Desks();
   readonly lanes: LaneWork;
+  readonly withdrawals: Withdrawals;
   readonly memberships: MembershipWork;
   readonly survey: Survey;
   readonly tickets = new Tickets<JoinAnswer | LeaveAnswer>();
@@ -79,11 +85,14 @@ export class ServingPeriod {
     const shortfalls = new Shortfalls({ rows: ports.rows, clock: setting.clock });
     const shared = { ...ports, ...setting, index: this.index, owed, reviews: this.#reviews, shortfalls };
     const maxPayload = () => ports.maxPayload();
-    this.lanes = new LaneWork({ ...shared, maxPayload });
-    this.fanout = new FanoutWork({ ...shared, maxPayload, lanes: this.lanes }, of.unsettled);
+    this.lanes = new LaneWork({ ...shared, maxPayload }, this.desks);
+    this.withdrawals = new Withdrawals(shared, this.desks);
+    this.copier = new Copier({ ...shared, lanes: this.lanes });
+    this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier }, of.unsettled);
     this.survey = new Survey(shared);
     this.memberships = new MembershipWork({
       ...shared,
+      copier: this.copier,
       fanout: this.fanout,
       review: ({ member, ...of }) => this.#review(member, of),
       owe: (member) => tell({ type: 'members.owed', members: [member] }),
@@ -161,7 +170,7 @@ export class ServingPeriod {
     this.tickets.clear();
     this.#reviews.clear();
     this.#sightings.clear();
-    this.lanes.clear();
+    this.desks.clear();
     void this.#watch?.stop();
     return this.fanout.unsettled();
   }

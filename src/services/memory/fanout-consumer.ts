@@ -33,6 +33,10 @@ export class FanoutConsumer {
     return this.#pending.size;
   }
 
+  place(): { position: number; floor: number; unsettled: number } {
+    return { position: this.#delivered, floor: this.#floor, unsettled: this.#pending.size };
+  }
+
   /** The next one: an old one that was not acknowledged in time, else a new one. */
   next(): Kept | undefined {
     const now = this.#clock.now().wallMs;

@@ -13,18 +13,17 @@ export function memoryPosts(wire: Wire): Posts {
   return {
     frontier: () => wire.look('posts.frontier', () => ({ kind: 'frontier', seq: chat.lastSeq })),
 
-    async floor() {
-      const floor = await wire.look('posts.floor', () => broker.fanout?.floor);
-      if (floor === undefined) return { kind: 'silent', why: 'refused' };
-      return typeof floor === 'number' ? { kind: 'floor', seq: floor } : floor;
+    async place() {
+      const place = await wire.look('posts.place', () => broker.fanout?.place());
+      if (place === undefined) return { kind: 'silent', why: 'refused' };
+      return 'kind' in place ? place : { kind: 'place', ...place };
     },
 
     open: ({ floor }) =>
       wire.ask('posts.open', () => {
         const made = broker.fanout === undefined;
         broker.fanout ??= new FanoutConsumer({ clock, stream: chat, after: floor });
-        const { delivered: position, floor: settledTo, pending: unsettled } = broker.fanout;
-        return { kind: 'opened' as const, position, floor: settledTo, unsettled, made };
+        return { kind: 'opened' as const, ...broker.fanout.place(), made };
       }),
 
     settle({ posts }) {

@@ -2,7 +2,7 @@
 import { jetstream } from '@nats-io/jetstream';
 import { z } from 'zod';
 import { chatOfChannel, FANOUT_CONSUMER, streams } from '../../domain/subjects.ts';
-import type { DeliveredPost, Posts, Silent, StoredPost } from '../ports.ts';
+import type { DeliveredPost, Place, Posts, Silent, StoredPost } from '../ports.ts';
 import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
 import type { GatedBroker } from './gated-broker.ts';
 import { type StoredMessage, StreamStore } from './stream-store.ts';
@@ -12,6 +12,11 @@ import { type StoredMessage, StreamStore } from './stream-store.ts';
  * broker counts as delivered, which then wait for their ack deadline.
  */
 const PULL = 256;
+/**
+ * A pull is asked for again this often. What is delivered to a daemon that is paused waits for its ack deadline, so a pull must
+ * have ended before the paused daemon's lease can be somebody else's.
+ */
+const PULL_EXPIRES_MS = 5_000;
 /** Posts of one channel read at a time. */
 const PAGE = 256;
 const ACK = '+ACK';
@@ -38,17 +43,14 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
       return info.kind === 'reply' ? { kind: 'frontier', seq: info.value.state.last_seq } : silence(info);
     },
 
-    async floor() {
+    async place() {
       const info = await broker.api(`CONSUMER.INFO.${stream}.${FANOUT_CONSUMER}`, {}, consumerSchema);
-      return info.kind === 'reply' ? { kind: 'floor', seq: info.value.ack_floor.stream_seq } : silence(info);
+      return info.kind === 'reply' ? { kind: 'place', ...placeIn(info.value) } : silence(info);
     },
 
     async open({ floor }) {
       const info = await broker.api(`CONSUMER.INFO.${stream}.${FANOUT_CONSUMER}`, {}, consumerSchema);
-      if (info.kind === 'reply') {
-        const { delivered, ack_floor, num_ack_pending: unsettled } = info.value;
-        return { kind: 'opened', position: delivered.stream_seq, floor: ack_floor.stream_seq, unsettled, made: false };
-      }
+      if (info.kind === 'reply') return { kind: 'opened', ...placeIn(info.value), made: false };
       if (info.kind !== 'refused' || info.code !== String(CONSUMER_NOT_FOUND)) return info;
       const made = await broker.api(
         `CONSUMER.CREATE.${stream}.${FANOUT_CONSUMER}`,
@@ -75,6 +77,7 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
         if (stopped) return;
         const messages = await consumer.consume({
           max_messages: PULL,
+          expires: PULL_EXPIRES_MS,
           callback: (message) => {
             if (!stopped) listener.post(delivered(message));
             // What was on its way to a pull that is over goes back at once, or it would be owed until the wait is up.
@@ -164,6 +167,12 @@ async function drained(messages: { close(): Promise<unknown> }): Promise<void> {
     // The connection is gone, and the pull with it.
   }
 }
+
+const placeIn = ({ delivered, ack_floor, num_ack_pending }: z.infer<typeof consumerSchema>): Place => ({
+  position: delivered.stream_seq,
+  floor: ack_floor.stream_seq,
+  unsettled: num_ack_pending,
+});
 
 /** The durable as `up` makes it, but for where it starts. */
 const remade = (floor: number) => ({

@@ -13,6 +13,7 @@ const told = ({ effects }: FanoutStep, action: string): Record<string, unknown> 
 const isTrouble = (step: FanoutStep) =>
   step.from !== undefined &&
   step.from !== 'hearPosts' &&
+  step.from !== 'auditPosts' &&
   step.before.is('Pulling') &&
   (step.heard('effect.failed', 'broker.silent') ||
     (step.before.is('Pulling.CopyingEach') && step.heard('store.refused')));
@@ -31,6 +32,7 @@ export const samples = samplesOf(fanoutMachine, {
       { type: 'posts.refused', code: 'consumer-differs' },
       { type: 'broker.silent' },
     ],
+    auditPosts: [{ type: 'posts.audited' }, { type: 'broker.silent' }],
     routeRound: [
       { type: 'round.routed', posts: 2, copies: 3, poison: 0, oversize: 0 },
       { type: 'round.routed', posts: 1, copies: 0, poison: 1, oversize: 0 },
@@ -136,6 +138,16 @@ export const samples = samplesOf(fanoutMachine, {
         return (
           (after.context.waiting === left && after.is(left > 0 ? 'Pulling.Routing' : 'Pulling.Idle')) || 'it does not'
         );
+      },
+    },
+    {
+      clause: 'F1',
+      says: 'when there is nothing to do, deliveries that went astray are looked for, and whatever comes of it ends the look',
+      when: (step) => step.elapsed === 'auditEvery' || step.from === 'auditPosts',
+      holds: (step) => {
+        if (step.elapsed === 'auditEvery') return step.started('auditPosts') !== undefined || 'nobody looks';
+        const next = step.before.context.waiting > 0 ? 'Pulling.Routing' : 'Pulling.Idle';
+        return step.after.is(next) || 'it goes on for ever';
       },
     },
     {

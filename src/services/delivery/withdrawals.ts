@@ -1,0 +1,157 @@
+/**
+ * What a lane takes out of the stores: settled entries (R2), everything of a retired lifecycle (R6), and copies and entries
+ * that a leave or a changed grant does not cover any more (R3).
+ */
+import type { Member } from '../../domain/names.ts';
+import type { Copies, Entries, HeldCopy, Rows } from '../ports.ts';
+import type { Tally } from '../tally.ts';
+import type { Desk, Desks } from './desk.ts';
+import { asJudged, memberOf, openJudge } from './judge.ts';
+import type { OwedCounts } from './owed.ts';
+import type { ReviewRequest, Reviews } from './reviews.ts';
+
+export interface WithdrawalPorts {
+  readonly entries: Entries;
+  readonly copies: Copies;
+  readonly rows: Rows;
+  readonly owed: OwedCounts;
+  readonly reviews: Reviews;
+  readonly tally: Tally;
+}
+
+const SILENT = { type: 'broker.silent' } as const;
+const RETIRED = { type: 'lifecycle.retired' } as const;
+
+export class Withdrawals {
+  readonly #ports: WithdrawalPorts;
+  readonly #desks: Desks;
+
+  constructor(ports: WithdrawalPorts, desks: Desks) {
+    this.#ports = ports;
+    this.#desks = desks;
+  }
+
+  async removeSettled(key: string, settled: number) {
+    const desk = this.#desks.of(key);
+    const removed = await this.#remove(key, desk);
+    if (removed === 'silent') return SILENT;
+    return removed === 'failed'
+      ? ({ type: 'removal.failed' } as const)
+      : ({ type: 'entries.removed', met: settled } as const);
+  }
+
+  async #remove(key: string, desk: Desk): Promise<'removed' | 'failed' | 'silent'> {
+    const seqs = desk.settled;
+    if (seqs.length === 0) return 'removed';
+    desk.settled = [];
+    const outcome = await this.#ports.entries.remove({ seqs });
+    if (outcome.kind === 'removed') {
+      this.#ports.owed.add(key, -seqs.length);
+      this.#ports.tally.add('entries.settled', '', seqs.length);
+      return 'removed';
+    }
+    desk.settled = [...seqs, ...desk.settled];
+    return outcome.kind === 'silent' ? 'silent' : 'failed';
+  }
+
+  /** A retired lifecycle: its copies first, so that nothing of it can still surface, then its entries, then its mark. */
+  async removeEverything(key: string) {
+    const { copies, entries, rows, owed, reviews, tally } = this.#ports;
+    const member = memberOf(key);
+    const held = await copies.counts({ member });
+    if (held.kind === 'silent') return SILENT;
+    const gone = await copies.purge({ member, upTo: held.lastSeq });
+    if (gone.kind === 'silent') return SILENT;
+    if (gone.kind !== 'removed') return { type: 'removal.failed' } as const;
+    const owedNow = await entries.counts({ member });
+    if (owedNow.kind === 'silent') return SILENT;
+    const removed = await entries.purge({ member, upTo: owedNow.lastSeq });
+    if (removed.kind === 'silent') return SILENT;
+    if (removed.kind !== 'removed') return { type: 'removal.failed' } as const;
+    await rows.removeMark({ member });
+    owed.add(key, -removed.count);
+    tally.add('entries.retired', '', removed.count);
+    reviews.answerAll(key, { withdrawn: gone.count, removed: removed.count });
+    this.#desks.drop(key);
+    return { type: 'entries.removed', met: 0 } as const;
+  }
+
+  /**
+   * Looks at every handed-off copy again: by the rows as they are now, and by the generations that a leave closed. What is
+   * not allowed any more is taken back, copies first: a withdrawal must never look like a confirmation.
+   */
+  async review(key: string, met: number) {
+    const { copies, rows, reviews, tally } = this.#ports;
+    const member = memberOf(key);
+    const desk = this.#desks.of(key);
+    const requests = reviews.of(key);
+    const held = await copies.held({ member });
+    if (held.kind === 'silent') return SILENT;
+    const there = new Set(held.copies.map((copy) => copy.seq));
+    const missed = [...desk.awaiting.keys()].filter((seq) => !there.has(seq));
+    for (const seq of missed) desk.settle(seq);
+    const judge = await openJudge(rows, member, held.copies.map(asJudged));
+    if (judge.kind === 'silent') return SILENT;
+    if (judge.acl.kind === 'retired') return RETIRED;
+    const refused = held.copies.filter(
+      (copy) =>
+        copy.entrySeq === 0 ||
+        judge.disposition(asJudged(copy)).kind === 'refuse' ||
+        requests.some((request) => request.closes(copy)),
+    );
+    // First of all, so that what the broker tells of them from here on (it calls a purged copy terminated) settles nothing.
+    const withdrawn = refused.filter((copy) => desk.awaiting.delete(copy.seq)).length;
+    if (!(await this.#takeBack(member, held.copies, refused))) return SILENT;
+    desk.refused = [];
+    tally.add('copies.withdrawn', '', refused.length);
+    const taken = new Set(refused.map((copy) => copy.entrySeq).filter((seq) => seq > 0));
+    // Confirmed entries go first, so that a leave counts only what was still owed.
+    desk.settled = desk.settled.filter((seq) => !taken.has(seq));
+    if ((await this.#remove(key, desk)) !== 'removed') return SILENT;
+    for (const request of requests) if (!(await this.#purgeFor(key, request))) return SILENT;
+    desk.settled.push(...taken);
+    const removed = await this.#remove(key, desk);
+    for (const request of requests) {
+      // Without a row nobody can say what a changed grant still covers: the answer waits for the row.
+      if (request.channel === undefined && judge.acl.kind === 'unknown') continue;
+      const counted = request.channel === undefined ? taken.size : request.removed;
+      reviews.answer(key, request, { withdrawn: refused.length, removed: counted });
+    }
+    return {
+      type: 'copies.withdrawn',
+      copies: withdrawn + missed.length,
+      settled: removed === 'removed' ? 0 : taken.size,
+      met,
+    } as const;
+  }
+
+  /** What a leave's channel still holds for the member, up to now. */
+  async #purgeFor(key: string, request: ReviewRequest): Promise<boolean> {
+    const { entries, owed } = this.#ports;
+    const member = memberOf(key);
+    if (request.channel === undefined) return true;
+    const counts = await entries.counts({ member });
+    if (counts.kind === 'silent') return false;
+    const purged = await entries.purge({ member, channel: request.channel, upTo: counts.lastSeq });
+    if (purged.kind !== 'removed') return false;
+    request.removed += purged.count;
+    owed.add(key, -purged.count);
+    return true;
+  }
+
+  /** Takes copies back; by one purge where nothing else lies below them on the subject, else one by one. */
+  async #takeBack(member: Member, held: readonly HeldCopy[], refused: readonly HeldCopy[]): Promise<boolean> {
+    const singly: number[] = [];
+    for (const channel of new Set(refused.map((copy) => copy.channel))) {
+      const ofChannel = refused.filter((copy) => copy.channel === channel);
+      const upTo = Math.max(...ofChannel.map((copy) => copy.seq));
+      const below = held.filter((copy) => copy.channel === channel && copy.seq <= upTo);
+      if (below.length > ofChannel.length || ofChannel.length === 1) {
+        singly.push(...ofChannel.map((copy) => copy.seq));
+        continue;
+      }
+      if ((await this.#ports.copies.purge({ member, channel, upTo })).kind !== 'removed') return false;
+    }
+    return singly.length === 0 || (await this.#ports.copies.remove({ seqs: singly })).kind === 'removed';
+  }
+}

@@ -1,0 +1,227 @@
+import { encodeUser } from '@nats-io/jwt';
+import { afterEach, describe, expect, it } from 'vitest';
+import { permissionsOf } from '../../../src/domain/permissions.ts';
+import { buckets, keySubject, LEASE_KEY } from '../../../src/domain/subjects.ts';
+import { createDaemon } from '../../../src/main.ts';
+import { credsText, newPair } from '../../../src/services/credential.ts';
+import { deleteRow, readRow, writeRow } from '../../../src/services/nats/rows.ts';
+import type { SecretStore } from '../../../src/services/ports.ts';
+import { Agent, texts } from '../../support/delivery/agent.ts';
+import {
+  type DaemonProcess,
+  type InProcess,
+  startInProcess,
+  startProcess,
+  TestJournal,
+} from '../../support/delivery/daemon.ts';
+import { type Mesh, startMesh } from '../../support/mesh.ts';
+import { TcpProxy } from '../../support/proxy.ts';
+import { until } from '../../support/until.ts';
+
+const QUICK = {
+  COTAL_DELIVERY_LEASE_TTL_MS: '2000',
+  COTAL_DELIVERY_LEASE_RENEW_MS: '300',
+  COTAL_DELIVERY_LEASE_FENCE_MS: '1500',
+  COTAL_DELIVERY_EFFECT_TIMEOUT_MS: '500',
+};
+
+describe('the lease: one daemon serves a space', () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  const open = async () => {
+    const mesh = await startMesh({ leaseTtlMs: 2_000 });
+    process.env.COTAL_HOME = mesh.root;
+    ends.push(() => mesh.dispose());
+    return mesh;
+  };
+  const inProcess = async (mesh: Mesh, env = QUICK): Promise<InProcess> => {
+    const running = await startInProcess(mesh, env);
+    ends.push(() => running.stop());
+    return running;
+  };
+  const asProcess = (mesh: Mesh, more: Parameters<typeof startProcess>[1] = {}): DaemonProcess => {
+    const daemon = startProcess(mesh, { env: QUICK, ...more });
+    ends.push(() => daemon.kill());
+    return daemon;
+  };
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+  const row = async (mesh: Mesh) => {
+    const read = await readRow({
+      connection: await mesh.connect('delivery'),
+      bucket: buckets(mesh.space).delivery,
+      key: LEASE_KEY,
+    });
+    return read.kind === 'found'
+      ? {
+          ...(JSON.parse(Buffer.from(read.data).toString()) as { incarnation: string; ready: boolean }),
+          revision: read.revision,
+        }
+      : undefined;
+  };
+  /** The daemon over a store of the test's own. */
+  const overStore = async (mesh: Mesh, creds: string, server = mesh.url) => {
+    const [observer, evictor] = await Promise.all([mesh.credsFor('observer'), mesh.credsFor('evictor')]);
+    const texts: Record<string, string> = {
+      delivery: creds,
+      observer: credsText(observer),
+      evictor: credsText(evictor),
+    };
+    const store: SecretStore = {
+      identity: () => ({ kind: 'injected', coordinate: 'test' }),
+      read: async (name) => texts[name],
+    };
+    const journal = new TestJournal();
+    const daemon = createDaemon({ space: mesh.space, server, store, journal, env: QUICK, signals: false });
+    return { daemon, journal, ended: daemon.run() };
+  };
+
+  it('a second daemon does not bind, says whose the lease is, and leaves the first its record', async () => {
+    const mesh = await open();
+    const first = asProcess(mesh);
+    await first.serving();
+    const before = await row(mesh);
+    const second = asProcess(mesh);
+    expect(await second.exit).toBe(1);
+    expect(second.stderr()).toContain('lease');
+    const { readFileSync } = await import('node:fs');
+    const { recordPath } = await import('../../../src/services/local/process-record.ts');
+    expect(
+      readFileSync(recordPath({ root: mesh.root, what: 'delivery', space: mesh.space }), 'utf8').split('\n')[0],
+    ).toBe(String(first.process.pid));
+    expect((await row(mesh))?.incarnation).toBe(before?.incarnation);
+  });
+
+  it('a write that the credential may not make is a denial with subject and operation, never another holder (LSE-03)', async () => {
+    const mesh = await open();
+    const pair = newPair('user');
+    const subject = keySubject(buckets(mesh.space).delivery, LEASE_KEY);
+    const rights = permissionsOf({ profile: 'delivery', space: mesh.space }, pair.publicKey);
+    const publish = rights.publish.filter((line) => line !== keySubject(buckets(mesh.space).delivery, 'lease.*'));
+    const jwt = await encodeUser(
+      'local.delivery',
+      pair,
+      mesh.keys.account,
+      { pub: { allow: publish, deny: [] }, sub: { allow: [...rights.subscribe], deny: [] } },
+      { signer: mesh.keys.signing },
+    );
+    const { ended } = await overStore(mesh, credsText({ jwt, pair }));
+    const { end, message, code } = await ended;
+    expect({ end, message, code }).toEqual({
+      end: 'lease-denied',
+      message: `publish on ${subject} was denied`,
+      code: 1,
+    });
+    expect(await row(mesh)).toBeUndefined();
+  });
+
+  it('a renewal whose answer is lost is read back and carried on with (LSE-07)', async () => {
+    const mesh = await open();
+    const proxy = await TcpProxy.to(mesh.url);
+    ends.push(() => proxy.close());
+    const { daemon, ended } = await overStore(mesh, credsText(await mesh.credsFor('delivery')), proxy.url);
+    await until(() => daemon.actor.getSnapshot().hasTag('serving'), 'serving');
+    const before = await row(mesh);
+    proxy.hold('toClient');
+    await until(async () => ((await row(mesh))?.revision ?? 0) > (before?.revision ?? 0), 'a renewal that lands');
+    await until(() => !daemon.actor.getSnapshot().hasTag('serving'), 'a doubt');
+    proxy.release();
+    await until(() => daemon.actor.getSnapshot().hasTag('serving'), 'serving again');
+    expect((await row(mesh))?.incarnation).toBe(before?.incarnation);
+    daemon.stop();
+    expect((await ended).end).toBe('stopped');
+  });
+
+  it('in doubt it answers nobody and copies nothing; once it knows, it goes on (LSE-06)', async () => {
+    const mesh = await open();
+    const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
+    const proxy = await TcpProxy.to(mesh.url);
+    ends.push(() => proxy.close());
+    const { daemon, ended } = await overStore(mesh, credsText(await mesh.credsFor('delivery')), proxy.url);
+    await until(() => daemon.actor.getSnapshot().hasTag('serving'), 'serving');
+    await bob.join('team');
+    proxy.hold('toBroker', 'toClient');
+    await until(() => !daemon.actor.getSnapshot().hasTag('serving'), 'a doubt');
+    await alice.post('team', { text: 'meanwhile' });
+    await expect(bob.ask('pendingCount', {}, { timeoutMs: 300 })).rejects.toThrow();
+    expect(daemon.tally.get('copies.stored')).toBe(0);
+    proxy.release();
+    expect(texts(await bob.read(1, 10_000))).toEqual(['meanwhile']);
+    daemon.stop();
+    await ended;
+  });
+
+  it('another writer on the row takes it: the loser ends without touching it again', async () => {
+    const mesh = await open();
+    const running = await inProcess(mesh);
+    const connection = await mesh.connect('delivery');
+    const address = { connection, bucket: buckets(mesh.space).delivery, key: LEASE_KEY };
+    const theirs = {
+      holder: 'local.other',
+      incarnation: 'other',
+      since: 1,
+      acquiredAt: 1,
+      ready: true,
+      proofKey: '',
+      proofAttestation: '',
+    };
+    const written = await writeRow({ ...address, value: theirs });
+    expect(await running.ended).toMatchObject({ end: 'lease-taken', code: 1 });
+    const after = await readRow(address);
+    expect(after).toMatchObject({ kind: 'found', revision: written.kind === 'stored' ? written.revision : 0 });
+  });
+
+  it('a row that is gone with nobody else on it is made again, and serving goes on (LSE-12, LSE-15)', async () => {
+    const mesh = await open();
+    const bob = await Agent.add(mesh, 'bob');
+    const running = await inProcess(mesh);
+    await deleteRow({
+      connection: await mesh.connect('delivery'),
+      bucket: buckets(mesh.space).delivery,
+      key: LEASE_KEY,
+    });
+    await until(
+      () => running.journal.count('daemon.quiesced') === 1,
+      () => running.state(),
+    );
+    await until(
+      () => running.daemon.actor.getSnapshot().hasTag('serving'),
+      () => running.state(),
+    );
+    expect((await row(mesh))?.incarnation).toBe(running.daemon.incarnation);
+    expect((await bob.asked('pendingCount', {})).pending).toBe(0);
+  });
+
+  it('a daemon that is paused past its lease makes it again when it wakes, if nobody took it', async () => {
+    const mesh = await open();
+    const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
+    const daemon = asProcess(mesh);
+    await daemon.serving();
+    await bob.join('team');
+    const before = await row(mesh);
+    daemon.process.kill('SIGSTOP');
+    await until(async () => (await row(mesh)) === undefined, 'the row expires', 20_000);
+    daemon.process.kill('SIGCONT');
+    await alice.post('team', { text: 'after the pause' });
+    expect(texts(await bob.read(1, 15_000))).toEqual(['after the pause']);
+    expect((await row(mesh))?.incarnation).toBe(before?.incarnation);
+  });
+
+  it('a paused holder whose lease was taken ends when it wakes, and has no effect before', async () => {
+    const mesh = await open();
+    const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
+    const first = asProcess(mesh);
+    await first.serving();
+    await bob.join('team');
+    first.process.kill('SIGSTOP');
+    const second = asProcess(mesh, { standby: true });
+    await second.serving();
+    await alice.post('team', { text: 'one' });
+    expect(texts(await bob.read(1, 10_000))).toEqual(['one']);
+    first.process.kill('SIGCONT');
+    expect(await first.exit).toBe(1);
+    await alice.post('team', { text: 'two' });
+    expect(texts(await bob.read(1, 10_000))).toEqual(['two']);
+    expect(texts(await bob.take(1, 1_000))).toEqual([]);
+  });
+});
