@@ -36,5 +36,6 @@ export const samples = samplesOf(childMachine, {
   clamp: ({ code, signal }) => ({ code, signal }),
   goals: ['Running.Unbound'],
   happy: ['Launching.Looking', 'Launching.Spawning', 'Launching.Proving', 'Running.Serving'],
+  equivalent: { 'Running: begins in Unbound instead of Serving': 'every way into Running names the state below it' },
   promises,
 });
