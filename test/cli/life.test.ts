@@ -1,0 +1,124 @@
+import { existsSync, rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { operatorKeys, spaceKeys } from '../../src/services/local/auth-store.ts';
+import { credsPath, keepCreds, mint } from '../../src/services/local/mint.ts';
+import { until } from '../support/until.ts';
+import { runs, Workstation } from '../support/workstation.ts';
+
+let ws: Workstation;
+beforeEach(() => {
+  ws = new Workstation();
+});
+afterEach(async () => {
+  await ws.dispose();
+});
+
+const UP = ['up', '--port', 0];
+const kill = (pid: number | undefined, signal: NodeJS.Signals) => process.kill(pid ?? 0, signal);
+
+describe('a mesh over time', () => {
+  it('a Ctrl-C, which goes to the whole group, reaches up alone: the daemon gets its SIGTERM from the stop (U5)', async () => {
+    const up = ws.start(UP);
+    await ws.said(up, 'the mesh of space main is up');
+    process.kill(-up.pid, 'SIGINT');
+    expect((await up.ended).code).toBe(0);
+    expect(ws.log()).toContain('received SIGTERM, exiting');
+    expect(ws.log()).not.toContain('• delivery: received SIGINT');
+    expect(ws.processes()).toEqual([]);
+  });
+
+  it('every component answers after each down && up, and a stop at any moment frees the lease (LSE-01, LSE-13)', async () => {
+    expect((await ws.run([...UP, '--detach'])).code).toBe(0);
+    for (let round = 0; round < 3; round++) {
+      expect((await ws.run(['down'])).code).toBe(0);
+      const up = await ws.run(['up', '--detach', '--json']);
+      expect(up.code, up.stderr).toBe(0);
+      expect(up.json()).toMatchObject({ healthy: true, delivery: { responder: 'bound' } });
+    }
+  });
+
+  it('a daemon that was killed shows in doctor at once, with exit 1, and status tells the stale record (UPD-02)', async () => {
+    await ws.run([...UP, '--detach']);
+    const daemon = ws.recorded('delivery');
+    kill(daemon, 'SIGKILL');
+    await until(() => !runs(daemon), 'it lives');
+    const doctor = await ws.run(['doctor', '--json']);
+    expect(doctor.code).toBe(1);
+    const { facts } = doctor.json<{ facts: { name: string; ok: boolean | null; askedAt: number }[] }>();
+    const ok = Object.fromEntries(facts.map((fact) => [fact.name, fact.ok]));
+    expect(ok).toMatchObject({
+      'broker.answers': true,
+      'delivery.process': false,
+      'delivery.responder': false,
+      'delivery.rail': false,
+    });
+    expect(facts.every(({ askedAt }) => Math.abs(Date.now() - askedAt) < 60_000)).toBe(true);
+    const status = await ws.run(['status']);
+    expect(status.code).toBe(0);
+    expect(status.stdout).toContain(`the record is stale: process ${daemon} is gone`);
+  });
+
+  it('nothing is green over a broker that is not there: what could not be asked is unknown', async () => {
+    await ws.run([...UP, '--detach']);
+    await ws.run(['down']);
+    const doctor = await ws.run(['doctor', '--json']);
+    expect(doctor.code).toBe(1);
+    const { facts } = doctor.json<{ facts: { name: string; ok: boolean | null }[] }>();
+    for (const name of ['delivery.lease', 'delivery.responder', 'delivery.rail', 'delivery.owed']) {
+      expect(facts.find((fact) => fact.name === name)?.ok).toBeNull();
+    }
+    expect(facts.find(({ name }) => name === 'broker.answers')?.ok).toBe(false);
+  });
+
+  it('expired observer and evictor are named by a daemon, and made anew together by up (CRD-08)', async () => {
+    await ws.run([...UP, '--detach']);
+    const daemon = ws.recorded('delivery');
+    kill(daemon, 'SIGTERM');
+    await until(() => !runs(daemon), 'it lives');
+    const keys = {
+      operator: await operatorKeys({ root: ws.root, create: false }),
+      space: await spaceKeys({ root: ws.root, space: 'main', create: false }),
+    };
+    const account = keys.space.account.publicKey;
+    const observer = { profile: { profile: 'observer', account }, name: 'local.observer', lifeS: -10 } as const;
+    keepCreds(credsPath(ws.root, 'main', 'observer'), await mint(keys, observer));
+    const byHand = await ws.run(['deliver']);
+    expect(byHand.code).toBe(1);
+    expect(byHand.stderr).toContain('observer.creds expired at');
+    const before = ws.read('space.KEY/evictor.creds');
+    const up = await ws.run(['up', '--detach']);
+    expect(up.code, up.stderr).toBe(0);
+    expect(ws.read('space.KEY/evictor.creds')).not.toBe(before);
+    expect((await ws.run(['doctor'])).code).toBe(0);
+  });
+
+  it('a missing evictor is a posture that up keeps, and that doctor --fix ends', async () => {
+    await ws.run([...UP, '--detach']);
+    const evictor = ws.file('space.KEY/evictor.creds');
+    rmSync(evictor);
+    expect((await ws.run(['up', '--detach'])).code).toBe(0);
+    expect(existsSync(evictor)).toBe(false);
+    expect((await ws.run(['doctor'])).code).toBe(1);
+    const fixed = await ws.run(['doctor', '--fix']);
+    expect(fixed.code, fixed.stdout).toBe(0);
+    expect(fixed.stderr).toContain('made evictor.creds anew');
+  });
+
+  it('a daemon that was frozen past its lease and woken has no second one beside it', async () => {
+    const up = ws.start(UP);
+    await ws.said(up, 'the mesh of space main is up');
+    const daemon = ws.recorded('delivery');
+    kill(daemon, 'SIGSTOP');
+    const frozen = performance.now();
+    await until(() => performance.now() - frozen > 5_000, '');
+    kill(daemon, 'SIGCONT');
+    await until(
+      async () => (await ws.run(['doctor'])).code === 0,
+      () => ws.log(),
+      60_000,
+    );
+    expect(ws.processes().filter(({ line }) => line.includes(' deliver '))).toHaveLength(1);
+    up.kill('SIGTERM');
+    expect((await up.ended).code).toBe(0);
+  });
+});
