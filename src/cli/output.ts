@@ -17,7 +17,8 @@ export class Output {
   constructor({ json }: { json: boolean }) {
     this.json = json;
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
+      // EIO: the terminal was closed.
+      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
       for (const tell of this.#closed.splice(0)) tell();
     });
   }
