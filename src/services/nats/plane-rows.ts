@@ -1,4 +1,7 @@
-/** What an agent may see of the plane: the lease row, and the class of a channel. */
+/**
+ * What an agent may see of the plane: the lease row, and the class of a channel. One row at a time: an agent has no right to
+ * the batched form of a direct get.
+ */
 import { readJson, shaped } from '../../domain/message.ts';
 import {
   CHANNEL_DEFAULTS,
@@ -34,7 +37,7 @@ export class PlaneRows {
   }
 
   async lease(): Promise<LeaseSight> {
-    const found = await this.#lease.last(keySubject(this.#bucket.delivery, LEASE_KEY));
+    const found = await this.#lease.lastAlone(keySubject(this.#bucket.delivery, LEASE_KEY));
     if (found.kind === 'absent') return { kind: 'missing' };
     if (found.kind !== 'found') return { kind: 'unknown', why: found.kind === 'silent' ? found.why : found.kind };
     if (isMarker(found.message.header)) return { kind: 'missing' };
@@ -50,7 +53,7 @@ export class PlaneRows {
   }
 
   async #row(key: string): Promise<{ kind: 'row'; row: ChannelRow | undefined } | Silent> {
-    const found = await this.#channels.last(keySubject(this.#bucket.channels, key));
+    const found = await this.#channels.lastAlone(keySubject(this.#bucket.channels, key));
     if (found.kind === 'absent') return { kind: 'row', row: undefined };
     if (found.kind !== 'found') return found.kind === 'silent' ? found : { kind: 'silent', why: found.kind };
     const row = isMarker(found.message.header) ? undefined : shaped(channelRowSchema, readJson(found.message.data));
