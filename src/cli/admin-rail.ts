@@ -7,7 +7,7 @@ import { GatedBroker } from '../services/nats/gated-broker.ts';
 import { askRail, type RailAnswer } from '../services/nats/rail-client.ts';
 import { CLI_PRINCIPAL } from './open-mesh.ts';
 
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 10_000;
 
 export function askAdmin<O extends AdminOp>(
   of: { connection: NatsConnection; credential: Credential; space: string },

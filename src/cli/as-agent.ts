@@ -10,6 +10,9 @@ import { agentCreds, agentCredsPath, principalNamed } from './open-mesh.ts';
 import type { Output } from './output.ts';
 import { brokerOf, type Place } from './place.ts';
 
+/** A short-lived process on a busy machine is slow to begin with: its own slowness is not to look like silence. */
+const TIMEOUT_MS = 10_000;
+
 /** Does a piece of work as the agent; its connection is closed afterwards. */
 export async function asAgent<T>(
   call: Call,
@@ -24,6 +27,7 @@ export async function asAgent<T>(
     url: address.url,
     creds,
     journal: warningsOf(call.out),
+    timeoutMs: TIMEOUT_MS,
     ...(address.tls === undefined ? {} : { tls: address.tls }),
     ...more,
   });

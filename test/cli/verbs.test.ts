@@ -2,7 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Cotal, cotalOf, type Ran } from '../support/cli.ts';
 import { type InProcess, startInProcess } from '../support/delivery/daemon.ts';
 import { type Mesh, startMesh } from '../support/mesh.ts';
-import { until } from '../support/until.ts';
+import { until as untilIn } from '../support/until.ts';
+
+/** A command is a process, and one takes seconds on a busy machine. */
+const until: typeof untilIn = (condition, diagnostics) => untilIn(condition, diagnostics, 90_000);
 
 let mesh: Mesh;
 let cotal: Cotal;

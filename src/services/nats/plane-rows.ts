@@ -1,4 +1,7 @@
-/** What an agent may see of the plane: the lease row, and the class of a channel. */
+/**
+ * What an agent may see of the plane: the lease row, and the class of a channel. One row at a time: an agent has no right to
+ * the batched form of a direct get.
+ */
 import { readJson, shaped } from '../../domain/message.ts';
 import {
   CHANNEL_DEFAULTS,
