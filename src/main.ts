@@ -6,7 +6,7 @@ import { type Actor, createActor } from 'xstate';
 import { readNumbers } from './domain/config.ts';
 import { parseSpace } from './domain/names.ts';
 import type { Numbers } from './domain/numbers.ts';
-import type { DaemonEnd } from './machines/daemon.machine.ts';
+import type { DaemonEnd } from './machines/daemon.facts.ts';
 import type { systemMachine } from './machines/system.machine.ts';
 import { bindSystem } from './services/bind-daemon.ts';
 import type { Unsettled } from './services/delivery/fanout-work.ts';

@@ -1,6 +1,7 @@
 import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { eventName, isInert, pathOf } from '../../test/support/paths/anatomy.ts';
 import type { Exploration } from '../../test/support/paths/explore.ts';
+import { happyStep } from '../../test/support/paths/samples.ts';
 
 /** A machine as it is drawn: states in states, arrows between them. What `toDirectedGraph` leaves out is in it. */
 
@@ -25,6 +26,8 @@ export interface ChartArrow {
   readonly isHappy: boolean;
   /** The leaf from which the happy path takes it, where the arrow is a composite state's. */
   readonly happyTail?: string;
+  /** The lines of it that the happy path takes. */
+  readonly happyTexts?: readonly string[];
 }
 
 export interface Chart {
@@ -159,23 +162,31 @@ export function chartOf(name: string, exploration: Exploration): Chart {
   };
 
   const happySteps = new Map<AnyTransitionDefinition, string>();
-  samples.happy.forEach((after, n) => {
-    const before = samples.happy[n - 1];
+  const happy = samples.happy.map(happyStep);
+  happy.forEach(({ state, by }, n) => {
+    const before = happy[n - 1]?.state;
     const step = edges.find(
-      (edge) => before !== undefined && edge.step.before.is(before) && edge.step.after.is(after) && !edge.step.ignored,
+      ({ step: each }) =>
+        before !== undefined &&
+        each.before.is(before) &&
+        each.after.is(state) &&
+        !each.ignored &&
+        (by === undefined || each.fact.type === by),
     );
     for (const transition of step?.move.taken ?? []) happySteps.set(transition, leafIn(step?.from.snapshot));
   });
 
-  const arrows = new Map<string, { from: string; to: string; texts: string[]; isHappy: boolean }>();
+  type Growing = ChartArrow & { readonly texts: string[]; readonly happyTexts: string[] };
+  const arrows = new Map<string, Growing>();
   for (const transition of anatomy.transitions) {
     for (const target of (transition.target ?? []) as AnyStateNode[]) {
       const from = pathOf(transition.source) || everyState;
       const to = pathOf(target);
-      const arrow = arrows.get(`${from} → ${to}`) ?? { from, to, texts: [], isHappy: false };
+      const arrow = arrows.get(`${from} → ${to}`) ?? { from, to, texts: [], happyTexts: [], isHappy: false };
       arrow.texts.push(textOf(transition));
       const happyTail = happySteps.get(transition);
       if (happyTail !== undefined) {
+        arrow.happyTexts.push(textOf(transition));
         Object.assign(arrow, { isHappy: true, happyTail: happyTail.startsWith(`${from}.`) ? happyTail : from });
       }
       arrows.set(`${from} → ${to}`, arrow);
@@ -187,8 +198,8 @@ export function chartOf(name: string, exploration: Exploration): Chart {
     if (node.type !== 'history' || parent?.type !== 'compound') continue;
     const to = pathOf(parent.initial.target[0] as AnyStateNode);
     const from = pathOf(node);
-    const isHappy = samples.happy.some((path) => path === to || path.startsWith(`${to}.`));
-    arrows.set(`${from} → ${to}`, { from, to, texts: ['at first'], isHappy });
+    const isHappy = happy.some(({ state }) => state === to || state.startsWith(`${to}.`));
+    arrows.set(`${from} → ${to}`, { from, to, texts: ['at first'], happyTexts: [], isHappy });
   }
   const { root } = bench.machine;
   return {

@@ -41,6 +41,19 @@ function label({ name, lines }: ChartState): string {
   return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1"><tr><td><b>${plain(name)}</b></td></tr>${rows.join('')}</table>>`;
 }
 
+const anywhere = (path: string): string => `(anywhere in ${path})`;
+
+/** Whether an arrow leads from a composite state to one inside of it: it is taken from anywhere in it. */
+const isInward = ({ from }: ChartArrow, head: string): boolean => head.startsWith(`${from}.`);
+
+/** What the drawing of a state needs to know of the arrows. */
+interface Marks {
+  /** Leaves that lie straight below each other. */
+  readonly straight: ReadonlySet<string>;
+  /** Composite states with arrows to what is inside of them. */
+  readonly inward: ReadonlySet<string>;
+}
+
 /** A dot where a further region of a parallel state begins: arrows are drawn into the first one. */
 function beginOf({ path, children, begins }: ChartState): string[] {
   if (children.length < 2 || begins === undefined) return [];
@@ -49,7 +62,7 @@ function beginOf({ path, children, begins }: ChartState): string[] {
   return [inside, `${id(dot)} -> ${id(begins)} [weight=40]`];
 }
 
-function drawState(state: ChartState, depth: number, straight: ReadonlySet<string>): string[] {
+function drawState(state: ChartState, depth: number, { straight, inward }: Marks): string[] {
   const { path, name, kind, children, lines, tags } = state;
   const group = straight.has(path) ? ', group="happy"' : '';
   if (kind === 'history') {
@@ -65,7 +78,11 @@ function drawState(state: ChartState, depth: number, straight: ReadonlySet<strin
       `subgraph "cluster_${path}" {`,
       `label=<<b>${plain(name)}</b>${title}<br align="left"/>>; labeljust=l; style="rounded,filled"; color="${faint}";`,
       `fillcolor="${tags.includes('serving') ? fills.serving : depth % 2 === 0 ? fills.cluster : fills.nested}"; margin=14;`,
-      ...children.flatMap((child) => drawState(child, depth + 1, straight)),
+      ...children.flatMap((child) => drawState(child, depth + 1, { straight, inward })),
+      // The words from which its arrows to what is inside of it come.
+      ...(inward.has(path)
+        ? [`${id(anywhere(path))} [shape=plaintext, style="", fontsize=9.5, label=<<i>anywhere in ${plain(name)}</i>>]`]
+        : []),
       ...(kind === 'parallel' ? children.slice(1).flatMap(beginOf) : []),
       '}',
     ];
@@ -75,35 +92,52 @@ function drawState(state: ChartState, depth: number, straight: ReadonlySet<strin
   return [`${id(path)} [label=${label(state)}, fillcolor="${fill}"${border}${group}]`];
 }
 
+interface Line {
+  readonly tail: string;
+  readonly head: string;
+  readonly texts: readonly string[];
+  readonly attributes: readonly string[];
+}
+
+const drawLine = ({ tail, head, texts, attributes }: Line): string => {
+  const text = texts.map((line) => `&#160;&#160;${roomy(line)}<br align="left"/>`).join('');
+  return `${id(tail)} -> ${id(head)} [${[`label=<${text}>`, ...attributes].join(', ')}]`;
+};
+
 function drawArrow(
   arrow: ChartArrow,
   states: ReadonlyMap<string, ChartState>,
   settings: Settings,
   isBack: boolean,
 ): string {
-  const source = states.get(arrow.from);
+  const { from, to, texts, isHappy, happyTail, happyTexts = [] } = arrow;
+  const source = states.get(from);
   const isComposite = source !== undefined && source.children.length > 0;
-  const head = leafOf(states, arrow.to);
-  const within = head.startsWith(`${arrow.from}.`);
-  const anyLeaf = isComposite ? (within ? leafOf(states, arrow.from) : tailOf(source, settings.tail)) : arrow.from;
-  const tail = arrow.happyTail?.startsWith(`${arrow.from}.`) ? arrow.happyTail : anyLeaf;
-  const text = arrow.texts.map((line) => `&#160;&#160;${roomy(line)}<br align="left"/>`).join('');
+  const head = leafOf(states, to);
+  const inward = isInward(arrow, head);
   const parentOf = (path: string) => path.split('.').slice(0, -1).join('.');
-  const isInside = parentOf(arrow.from) !== '' && parentOf(head).startsWith(parentOf(arrow.from));
-  const attributes = [
-    `label=<${text}>`,
-    ...(isComposite && !within ? [`ltail="cluster_${arrow.from}"`] : []),
-    ...(arrow.isHappy
-      ? [`color="${happy}"`, `fontcolor="${happy}"`, isBack ? 'penwidth=2, weight=0' : 'penwidth=2.2, weight=1000']
-      : [`weight=${isInside ? settings.inner : 1}`]),
+  const isInside = parentOf(from) !== '' && parentOf(head).startsWith(parentOf(from));
+  const usual = [`weight=${isInside ? settings.inner : 1}`];
+  const clip = isComposite && !inward ? [`ltail="cluster_${from}"`] : [];
+  const green = [
+    `color="${happy}"`,
+    `fontcolor="${happy}"`,
+    isBack ? 'penwidth=2, weight=0' : 'penwidth=2.2, weight=1000',
   ];
-  const target = states.get(arrow.to);
+  const happyLeaf = happyTail?.startsWith(`${from}.`) ? happyTail : undefined;
+  const lines: Line[] = [];
+  if (inward) {
+    lines.push({ tail: anywhere(from), head, texts, attributes: ['weight=1'] });
+    if (isHappy) lines.push({ tail: happyLeaf ?? leafOf(states, from), head, texts: happyTexts, attributes: green });
+  } else {
+    const tail = happyLeaf ?? (isComposite ? tailOf(source, settings.tail) : from);
+    lines.push({ tail, head, texts, attributes: [...clip, ...(isHappy ? green : usual)] });
+  }
+  const target = states.get(to);
   const others =
-    target?.kind === 'parallel' && !within ? target.children.slice(1).map(({ path }) => leafOf(states, path)) : [];
-  return [
-    `${id(tail)} -> ${id(head)} [${attributes.join(', ')}]`,
-    ...others.map((path) => `${id(tail)} -> ${id(path)} [style=invis, weight=0]`),
-  ].join('\n');
+    target?.kind === 'parallel' && !inward ? target.children.slice(1).map(({ path }) => leafOf(states, path)) : [];
+  const unseen = others.map((path) => `${id(lines[0]?.tail ?? from)} -> ${id(path)} [style=invis, weight=0]`);
+  return [...lines.map(drawLine), ...unseen].join('\n');
 }
 
 const ancestors = (path: string): string[] =>
@@ -158,6 +192,9 @@ export function dotOf(chart: Chart, settings: Settings): string {
   const straight = new Set([chart.begins, ...walked].map((path) => leafOf(states, path)));
   // In the group of the straight ones it would pull the way back straight as well.
   for (const { from, happyTail } of back) straight.delete(happyTail ?? leafOf(states, from));
+  const inward = new Set(
+    chart.arrows.filter((arrow) => isInward(arrow, leafOf(states, arrow.to))).map(({ from }) => from),
+  );
   return [
     'digraph {',
     `graph [compound=true, newrank=true, rankdir=TB, fontname="Helvetica", fontsize=12, nodesep=${settings.nodesep}, ranksep=0.5, pad=0.3, bgcolor="white"]`,
@@ -167,8 +204,10 @@ export function dotOf(chart: Chart, settings: Settings): string {
     ...(chart.arrows.some(({ from }) => from === everyState)
       ? [`${id(everyState)} [shape=plaintext, style="", label=<<i>in every state</i>>]`]
       : []),
-    ...chart.states.flatMap((state) => drawState(state, 0, straight)),
+    ...chart.states.flatMap((state) => drawState(state, 0, { straight, inward })),
     `"(begin)" -> ${id(leafOf(states, chart.begins))} [weight=1000, color="${happy}", penwidth=2.2]`,
+    // Beside where their state begins, so that they do not float to the top.
+    ...[...inward].map((path) => `{ rank=same; ${id(leafOf(states, path))}; ${id(anywhere(path))} }`),
     ...stack(chart, states),
     ...(settings.sink ? [`{ rank=sink; ${finals.map(id).join('; ')} }`] : []),
     ...chart.arrows.map((arrow) => drawArrow(arrow, states, settings, back.has(arrow))),

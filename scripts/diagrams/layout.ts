@@ -121,6 +121,14 @@ const contains = (a: Box, b: Box): boolean =>
   a.left <= b.left && b.right <= a.right && a.low <= b.low && b.high <= a.high;
 const inside = ([x, y]: Point, box: Box): boolean => x > box.left && x < box.right && y > box.low && y < box.high;
 
+const around = (box: Box, by: number): Box => ({
+  ...box,
+  left: box.left - by,
+  right: box.right + by,
+  low: box.low - by,
+  high: box.high + by,
+});
+
 function crosses([p, q]: readonly [Point, Point], [r, s]: readonly [Point, Point]): boolean {
   const side = (a: Point, b: Point, c: Point) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
   return side(p, q, r) * side(p, q, s) < 0 && side(r, s, p) * side(r, s, q) < 0;
@@ -175,6 +183,11 @@ export function complaintsAbout(viz: Viz, dot: string): Complaints {
     struck += texts.filter((text) => text.owner !== owner && points.some((point) => inside(point, text))).length;
     pierced += frames.filter((box) => !ends.includes(box.owner) && points.some((point) => inside(point, box))).length;
   }
+  // A line that is cut off at the border of its state may leave its text behind.
+  const stray = lines.filter(({ owner, points }) => {
+    const own = texts.filter((text) => text.owner === owner);
+    return own.length > 0 && !own.some((text) => points.some((point) => inside(point, around(text, 25))));
+  }).length;
   const straight = edges.flatMap((edge, n) => (edge.penwidth !== '2.2' ? [] : [lines[n]?.points ?? []]));
   const bends = straight.reduce((sum, points) => {
     const xs = points.map(([x]) => x);
@@ -186,6 +199,7 @@ export function complaintsAbout(viz: Viz, dot: string): Complaints {
     overlaps.size * 400 +
     pierced * 150 +
     onBorder * 40 +
+    stray * 150 +
     struck * 60 +
     crossings * 25 +
     bends * 1.5 +

@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { childMachine } from './child.machine.ts';
+import { daemonMachine } from './daemon.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
 import { laneMachine } from './lane.machine.ts';
@@ -13,6 +14,7 @@ import { readerMachine } from './reader.machine.ts';
 import { reaperMachine } from './reaper.machine.ts';
 import { registryMachine } from './registry.machine.ts';
 import { stopMachine } from './stop.machine.ts';
+import { systemMachine } from './system.machine.ts';
 
 /**
  * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
@@ -32,17 +34,19 @@ export interface CatalogueEntry {
 
 export const catalogue: readonly CatalogueEntry[] = [
   { name: 'brokerWatch', machine: brokerWatchMachine, restorable: false },
-  { name: 'lease', machine: leaseMachine, restorable: false },
-  { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
-  { name: 'reaper', machine: reaperMachine, restorable: true },
+  { name: 'child', machine: childMachine, restorable: false },
+  { name: 'daemon', machine: daemonMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
   { name: 'fanout', machine: fanoutMachine, restorable: false },
   { name: 'lane', machine: laneMachine, restorable: false },
+  { name: 'launcher', machine: launcherMachine, restorable: false },
+  { name: 'lease', machine: leaseMachine, restorable: false },
   { name: 'membership', machine: membershipMachine, restorable: false },
+  { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
   { name: 'rails', machine: railsMachine, restorable: false },
   { name: 'reader', machine: readerMachine, restorable: false },
+  { name: 'reaper', machine: reaperMachine, restorable: true },
   { name: 'registry', machine: registryMachine, restorable: false },
   { name: 'stop', machine: stopMachine, restorable: false },
-  { name: 'child', machine: childMachine, restorable: false },
-  { name: 'launcher', machine: launcherMachine, restorable: false },
+  { name: 'system', machine: systemMachine, restorable: false },
 ];

@@ -12,61 +12,13 @@
  * The children of `Serving` live as long as it does. After a doubt they start anew and ask the store for everything.
  */
 import { assign, raise, sendParent, sendTo, setup } from 'xstate';
-import type { Ask } from '../domain/membership.ts';
+import type { DaemonEnd, DaemonEvent, DaemonInput, DaemonReport, Silence, StepFact } from './daemon.facts.ts';
 import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
-import { type FanoutReport, fanoutMachine } from './fanout.machine.ts';
-import { type LeaseInput, type LeaseReport, leaseMachine } from './lease.machine.ts';
-import { type RailsReport, railsMachine } from './rails.machine.ts';
-import { type ReaderInput, readerMachine } from './reader.machine.ts';
+import { fanoutMachine } from './fanout.machine.ts';
+import { leaseMachine } from './lease.machine.ts';
+import { railsMachine } from './rails.machine.ts';
+import { readerMachine } from './reader.machine.ts';
 import { registryMachine } from './registry.machine.ts';
-
-/** Why a daemon ended. `code` is of the error catalogue where it was refused, else the final's own name. */
-export type DaemonEnd =
-  | 'stopped'
-  | 'refused'
-  | 'lease-refused'
-  | 'lease-denied'
-  | 'lease-taken'
-  | 'broker-gone'
-  | 'credential-lapsed'
-  | 'faulted';
-
-export type StepFact = { type: 'step.done' } | { type: 'start.refused'; code: string; message: string };
-type Silence = { type: 'broker.silent' };
-
-export type DaemonEvent =
-  | StepFact
-  | Silence
-  | LeaseReport
-  | FanoutReport
-  | RailsReport
-  | EffectFailed
-  | { type: 'stop.requested'; signal: string }
-  | { type: 'broker.gone' }
-  | { type: 'broker.past-backstop' }
-  | { type: 'broker.disconnected' }
-  | { type: 'credential.lapsed' }
-  /** From the client of `reauthorize`, a leave, or the row watch. */
-  | { type: 'review.asked'; member: string }
-  | { type: 'rows.changed'; members: string[] }
-  | { type: 'membership.asked'; key: string; ask: Ask }
-  /** What routing goes by cannot be followed any more. */
-  | { type: 'stores.lost'; why: string }
-  | { type: 'record.removed' }
-  | { type: 'all.closed' };
-
-/** What the system is told of its daemon. */
-export type DaemonReport =
-  | { type: 'daemon.connected' }
-  | { type: 'daemon.serving' }
-  | { type: 'daemon.started' }
-  | { type: 'daemon.quiesced'; why: string }
-  | { type: 'daemon.ended'; end: DaemonEnd; message: string };
-
-export interface DaemonInput {
-  readonly lease: LeaseInput;
-  readonly reader: ReaderInput;
-}
 
 interface DaemonContext extends DaemonInput {
   readonly end: DaemonEnd;
@@ -131,17 +83,27 @@ const daemon = setup({
 
 const fact = <E>({ event }: { event: E }): E => event;
 const ended = (end: DaemonEnd, message: string) => ({ type: 'keepEnd', params: { end, message } }) as const;
+/** A child that fails is a fault of the daemon (D3), not its sudden end. */
+const fails = { onError: { actions: 'faulted' } } as const;
 /** One step of the start: an effect, and what comes after it. */
 const step = <const S extends string>(id: S, target: string) =>
   ({ invoke: { id, src: id, ...ends }, on: { 'step.done': target } }) as const;
+const refusedBy = {
+  type: 'keepEnd',
+  params: ({ event }: { event: { message: string } }) => ({ end: 'refused' as const, message: event.message }),
+} as const;
+const faultedBy = {
+  type: 'keepEnd',
+  params: ({ event }: { event: EffectFailed }) => ({ end: 'faulted' as const, message: event.message }),
+} as const;
 const drained = (end: DaemonEnd, message: string) =>
   ({ target: '#daemon.Leased.Draining', actions: ended(end, message) }) as const;
 
 export const daemonMachine = daemon.createMachine({
   id: 'daemon',
   context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
-  on: { ...deafToLateFailures },
   initial: 'Starting',
+  on: { ...deafToLateFailures },
   states: {
     Starting: {
       initial: 'FindingRoot',
@@ -153,15 +115,13 @@ export const daemonMachine = daemon.createMachine({
         Admitting: step('admitObserver', 'Opening'),
         Opening: {
           ...step('openEndpoint', 'Arming'),
-          exit: { type: 'report', params: { type: 'daemon.connected' } },
+          on: { 'step.done': { target: 'Arming', actions: { type: 'report', params: { type: 'daemon.connected' } } } },
         },
         Arming: step('armSignals', '#daemon.Leased'),
       },
       on: {
-        'start.refused': {
-          target: 'Closing',
-          actions: { type: 'keepEnd', params: ({ event }) => ({ end: 'refused', message: event.message }) },
-        },
+        'start.refused': { target: 'Closing', actions: refusedBy },
+        'effect.failed': { target: 'Closing', actions: [{ type: 'tellFault', params: fact }, faultedBy] },
         'stop.requested': {
           target: 'Closing',
           actions: [{ type: 'tellStopping', params: fact }, ended('stopped', 'stopped while starting')],
@@ -173,7 +133,7 @@ export const daemonMachine = daemon.createMachine({
     },
 
     Leased: {
-      invoke: { id: 'lease', src: 'lease', input: ({ context }) => context.lease },
+      invoke: { id: 'lease', src: 'lease', input: ({ context }) => context.lease, ...fails },
       initial: 'Claiming',
       states: {
         Claiming: {
@@ -195,15 +155,15 @@ export const daemonMachine = daemon.createMachine({
         Serving: {
           exit: 'closeStores',
           invoke: [
-            { id: 'registry', src: 'registry' },
-            { id: 'fanout', src: 'fanout' },
-            { id: 'reader', src: 'reader', input: ({ context }) => context.reader },
+            { id: 'registry', src: 'registry', ...fails },
+            { id: 'fanout', src: 'fanout', ...fails },
+            { id: 'reader', src: 'reader', input: ({ context }) => context.reader, ...fails },
           ],
           initial: 'Looping',
           states: {
             Looping: { on: { 'fanout.opened': 'Railed' } },
             Railed: {
-              invoke: { id: 'rails', src: 'rails' },
+              invoke: { id: 'rails', src: 'rails', ...fails },
               initial: 'Binding',
               states: {
                 Binding: { on: { 'rails.bound': 'Declaring' } },
@@ -237,9 +197,8 @@ export const daemonMachine = daemon.createMachine({
             'stores.lost': 'Preparing',
           },
         },
-        /** Nothing is served, consumed or answered here. */
-        Quiesced: { on: { 'lease.held': 'Preparing' } },
-
+        /** Nothing is served, consumed or answered here. The record may not have been written when the doubt came. */
+        Quiesced: { on: { 'lease.held': 'Recording' } },
         Draining: {
           initial: 'Recording',
           states: {
@@ -261,6 +220,7 @@ export const daemonMachine = daemon.createMachine({
           after: { drainLimit: '#daemon.Closing' },
           on: {
             'lease.doubted': {},
+            'broker.disconnected': {},
             'effect.failed': {},
             'stop.requested': {},
             'broker.gone': {},
@@ -279,10 +239,7 @@ export const daemonMachine = daemon.createMachine({
         },
         'lease.refused': {
           target: 'Closing',
-          actions: {
-            type: 'keepEnd',
-            params: ({ event }) => ({ end: 'lease-refused', message: heldBy(event) }),
-          },
+          actions: { type: 'keepEnd', params: ({ event }) => ({ end: 'lease-refused', message: heldBy(event) }) },
         },
         'lease.denied': {
           target: '.Draining',
@@ -308,17 +265,8 @@ export const daemonMachine = daemon.createMachine({
         'broker.gone': drained('broker-gone', 'the broker is gone'),
         'broker.past-backstop': drained('broker-gone', 'the broker is gone'),
         'credential.lapsed': drained('credential-lapsed', 'the credential expired without renewal'),
-        'start.refused': {
-          target: '.Draining',
-          actions: { type: 'keepEnd', params: ({ event }) => ({ end: 'refused', message: event.message }) },
-        },
-        'effect.failed': {
-          target: '.Draining',
-          actions: [
-            { type: 'tellFault', params: fact },
-            { type: 'keepEnd', params: ({ event }) => ({ end: 'faulted', message: event.message }) },
-          ],
-        },
+        'start.refused': { target: '.Draining', actions: refusedBy },
+        'effect.failed': { target: '.Draining', actions: [{ type: 'tellFault', params: fact }, faultedBy] },
       },
     },
 

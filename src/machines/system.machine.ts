@@ -12,7 +12,8 @@ import {
   brokerWatchMachine,
   type ConnectionFact,
 } from './broker-watch.machine.ts';
-import { type DaemonEnd, type DaemonInput, type DaemonReport, daemonMachine } from './daemon.machine.ts';
+import type { DaemonEnd, DaemonInput, DaemonReport } from './daemon.facts.ts';
+import { daemonMachine } from './daemon.machine.ts';
 import { deafToLateFailures, heard, reasonOf } from './effects.ts';
 
 export type SystemEvent =
@@ -104,7 +105,12 @@ export const systemMachine = system.createMachine({
     /** From here on the broker is watched, through the resident connection and nothing else. */
     Watching: {
       invoke: [
-        { id: 'brokerWatch', src: 'brokerWatch', input: ({ context }) => context.brokerWatch },
+        {
+          id: 'brokerWatch',
+          src: 'brokerWatch',
+          input: ({ context }) => context.brokerWatch,
+          onError: { actions: 'lost' },
+        },
         { id: 'hearConnection', src: 'hearConnection', onError: { actions: 'lost' } },
         {
           id: 'answerLiveness',

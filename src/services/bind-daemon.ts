@@ -8,7 +8,8 @@ import {
   type ConnectionFact,
   type WindowFact,
 } from '../machines/broker-watch.machine.ts';
-import { daemonMachine, type StepFact } from '../machines/daemon.machine.ts';
+import type { StepFact } from '../machines/daemon.facts.ts';
+import { daemonMachine } from '../machines/daemon.machine.ts';
 import { type LivenessFact, systemMachine } from '../machines/system.machine.ts';
 import { bindFanout, bindRails, bindReader, bindRegistry, type DeliveryServices } from './bind-delivery.ts';
 import { ask, listen } from './bind-effects.ts';

@@ -2,6 +2,7 @@ import type { AnyTransitionDefinition } from 'xstate';
 import { eventName, isInert, pathOf, transitionName } from './anatomy.ts';
 import { type Edge, type Exploration, isReal, type Spot, spotOf } from './explore.ts';
 import { canCome } from './life.ts';
+import { happyStep } from './samples.ts';
 
 /** What can be wrong with a machine, found on an exploration. Each check answers with faults that a person can act upon. */
 
@@ -17,8 +18,10 @@ const matches = (descriptor: string, type: string): boolean =>
   (descriptor.endsWith('.*') && (type === descriptor.slice(0, -2) || type.startsWith(descriptor.slice(0, -1))));
 
 /** Kind 1: every event type of the machine, every invoke and every timer has a sample. */
-export function unsampled({ bench, anatomy, samples, shots }: Exploration): string[] {
+export function unsampled({ bench, anatomy, samples, shots, edges }: Exploration): string[] {
   const fired = new Set<string>(shots.map(({ event }) => event.type));
+  // Facts that were raised, by an answer, a failure or an action, have been heard when a transition of theirs was taken.
+  for (const { move } of edges) for (const { eventType } of move.taken) fired.add(eventType);
   for (const { event, by } of shots) {
     const { output } = event as { output?: { type?: unknown } };
     if (by === 'answer' && typeof output?.type === 'string') fired.add(output.type);
@@ -66,7 +69,11 @@ export function unreached({ anatomy, beginnings, edges, spots, samples }: Explor
 /** What the samples name and the machine does not have. */
 export function misnamed({ anatomy, samples }: Exploration): string[] {
   const names = new Set(anatomy.transitions.map(transitionName));
-  const states = [...(samples.goals ?? []), ...Object.keys(samples.bounded ?? {}), ...samples.happy];
+  const states = [
+    ...(samples.goals ?? []),
+    ...Object.keys(samples.bounded ?? {}),
+    ...samples.happy.map((step) => happyStep(step).state),
+  ];
   return [
     ...Object.keys(samples.untaken ?? {})
       .filter((name) => !names.has(name))
@@ -207,16 +214,18 @@ export function hidden(exploration: Exploration): string[] {
 /** The happy path that is drawn straight down is one that can be walked. */
 export function unhappy({ edges, beginnings, samples: { happy } }: Exploration): string[] {
   const faults: string[] = [];
-  const [first, ...rest] = happy;
-  if (first === undefined || !beginnings.some(({ step }) => step.after.is(first))) {
-    faults.push(`the happy path does not begin where the machine does: ${first ?? '(nowhere)'}`);
+  const [first, ...rest] = happy.map(happyStep);
+  if (first === undefined || !beginnings.some(({ step }) => step.after.is(first.state))) {
+    faults.push(`the happy path does not begin where the machine does: ${first?.state ?? '(nowhere)'}`);
   }
-  let before = first ?? '';
-  for (const after of rest) {
-    if (!edges.some((edge) => isReal(edge) && edge.step.before.is(before) && edge.step.after.is(after))) {
-      faults.push(`the happy path goes from ${before} to ${after}, but no step does`);
+  let before = first?.state ?? '';
+  for (const { state, by } of rest) {
+    const isStep = ({ step }: Edge) =>
+      step.before.is(before) && step.after.is(state) && (by === undefined || step.fact.type === by);
+    if (!edges.some((edge) => isReal(edge) && isStep(edge))) {
+      faults.push(`the happy path goes from ${before} to ${state}, but no step does`);
     }
-    before = after;
+    before = state;
   }
   return faults;
 }

@@ -34,7 +34,7 @@ export function unproved(entries: readonly CatalogueEntry[] = catalogue): string
       .filter((name) => !files.includes(camelOf(name)))
       .map((name) => `the catalogue lists "${name}", which has no machine file`),
     ...entries
-      .filter(({ name, machine }) => machine.id !== name)
+      .filter(({ name, machine }) => camelOf(machine.id) !== camelOf(name))
       .map(({ name, machine }) => `"${name}" has the id "${machine.id}"`),
     ...names.filter((name) => !existsSync(samplesFile(name))).map((name) => `${name} has no samples`),
     ...names

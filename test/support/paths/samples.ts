@@ -28,7 +28,10 @@ export interface Samples<Input, Event, Context> {
   readonly goals?: readonly string[];
   /** States that wait with no effect and no timer of their own: who bounds them. */
   readonly bounded?: Readonly<Record<string, string>>;
-  /** The happy path, state by state: drawn straight down. Each is reached from the one before in one step. */
+  /**
+   * The happy path, state by state: drawn straight down. Each is reached from the one before in one step; where several facts
+   * lead there, the one that is meant stands before it: `stop.requested → Draining`.
+   */
   readonly happy: readonly string[];
   /** Transitions that no sample can take, by name, with the reason. */
   readonly untaken?: Readonly<Record<string, string>>;
@@ -53,6 +56,12 @@ export interface PathPromise<Context> {
 export interface Labelled<Event> {
   readonly label: string;
   readonly event: Event;
+}
+
+/** A step of the happy path: the state, and the fact that leads there where that is said. */
+export function happyStep(text: string): { readonly state: string; readonly by: string | undefined } {
+  const [first = '', second] = text.split(' → ');
+  return second === undefined ? { state: first, by: undefined } : { state: second, by: first };
 }
 
 /** Gives an event with a long payload a short name for tables. */

@@ -16,8 +16,8 @@ export interface Shot {
   readonly child?: string;
 }
 
-const isLabelled = (sample: AnyEventObject | Labelled<AnyEventObject>): sample is Labelled<AnyEventObject> =>
-  'label' in sample && 'event' in sample && !('type' in sample);
+const isLabelled = (sample: unknown): sample is Labelled<AnyEventObject> =>
+  typeof sample === 'object' && sample !== null && 'label' in sample && 'event' in sample && !('type' in sample);
 
 /** `{"a":1,"b":"x"}` → `a: 1, b: x`. */
 export function brief(value: unknown): string {
@@ -52,9 +52,7 @@ export function shotsOf(anatomy: Anatomy, samples: AnySamples): Shot[] {
     }),
     ...Object.entries(samples.answers).flatMap(([child, answers]) =>
       answers.map((answer): Shot => {
-        const { label, event: output } = isLabelled(answer as Labelled<AnyEventObject>)
-          ? (answer as Labelled<unknown>)
-          : { label: answerLabel(answer), event: answer };
+        const { label, event: output } = isLabelled(answer) ? answer : { label: answerLabel(answer), event: answer };
         const event = { type: `xstate.done.actor.${child}`, output, actorId: child };
         return { label: `${child}: ${label}`, event, by: 'answer', child };
       }),

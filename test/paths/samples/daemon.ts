@@ -1,0 +1,75 @@
+import { daemonMachine } from '../../../src/machines/daemon.machine.ts';
+import { samplesOf } from '../../support/paths/samples.ts';
+import { promises } from './daemon.promises.ts';
+
+const done = { type: 'step.done' } as const;
+const refused = { type: 'start.refused', code: 'a-reason', message: 'it is refused' } as const;
+const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
+
+export const samples = samplesOf(daemonMachine, {
+  inputs: {
+    only: {
+      lease: { holder: 'd1', incarnation: 'i1', standby: false },
+      reader: { laneLimit: 100, placingLimit: 10, lane },
+    },
+  },
+  events: [
+    { type: 'lease.held' },
+    { type: 'lease.ready' },
+    { type: 'lease.watched' },
+    { type: 'lease.doubted', why: 'a renewal was not answered' },
+    { type: 'lease.waiting', holder: 'd2', expiresInMs: 9_000 },
+    { type: 'lease.refused', holder: 'd2', expiresInMs: 9_000 },
+    { type: 'lease.denied', subject: '$KV.lease', operation: 'publish' },
+    { type: 'lease.taken', holder: 'd2', expiresInMs: 9_000 },
+    { type: 'lease.released' },
+    { type: 'fanout.opened', position: 7 },
+    { type: 'members.owed', members: ['a'] },
+    { type: 'rails.bound' },
+    { type: 'stop.requested', signal: 'SIGTERM' },
+    { type: 'broker.gone' },
+    { type: 'broker.past-backstop' },
+    { type: 'broker.disconnected' },
+    { type: 'credential.lapsed' },
+    { type: 'review.asked', member: 'a' },
+    { type: 'rows.changed', members: ['a'] },
+    { type: 'membership.asked', key: 'team/a', ask: { kind: 'join', ticket: 't' } },
+    { type: 'stores.lost', why: 'the index cannot be followed' },
+  ],
+  answers: {
+    findRoot: [done, refused],
+    readCredential: [done, refused],
+    findBroker: [done, refused],
+    reachBroker: [done, refused],
+    admitObserver: [done, refused],
+    openEndpoint: [done, refused],
+    armSignals: [done, refused],
+    writeRecord: [done, refused],
+    openStores: [done, refused, { type: 'broker.silent' }],
+    removeRecord: [{ type: 'record.removed' }],
+    closeAll: [{ type: 'all.closed' }],
+  },
+  clamp: ({ end }) => ({ end }),
+  happy: [
+    'Starting.FindingRoot',
+    'Starting.ReadingCredential',
+    'Starting.FindingBroker',
+    'Starting.Reaching',
+    'Starting.Admitting',
+    'Starting.Opening',
+    'Starting.Arming',
+    'Leased.Claiming',
+    'Leased.Recording',
+    'Leased.Preparing.Asking',
+    'Leased.Serving.Looping',
+    'Leased.Serving.Railed.Binding',
+    'Leased.Serving.Railed.Declaring',
+    'Leased.Serving.Railed.Ready',
+    'Leased.Serving.Railed.Started',
+    'stop.requested → Leased.Draining.Recording',
+    'Leased.Draining.Releasing',
+    'Closing',
+    'Stopped',
+  ],
+  promises,
+});

@@ -1,0 +1,149 @@
+import type { ContextFrom } from 'xstate';
+import { systemMachine } from '../../../src/machines/system.machine.ts';
+import { samplesOf } from '../../support/paths/samples.ts';
+import type { Step } from '../../support/paths/seen.ts';
+
+type SystemStep = Step<ContextFrom<typeof systemMachine>>;
+
+const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
+const connection = ['broker.disconnected', 'broker.closed', 'broker.reconnected', 'credential.expired'];
+const sentTo = ({ effects }: SystemStep, to: string) =>
+  effects.flatMap((effect) => (effect.kind === 'send' && effect.to === to ? [effect.event] : []));
+const told = ({ effects }: SystemStep, action: string) =>
+  effects.some((effect) => effect.kind === 'act' && effect.action === action);
+
+export const samples = samplesOf(systemMachine, {
+  inputs: {
+    only: {
+      daemon: {
+        lease: { holder: 'd1', incarnation: 'i1', standby: false },
+        reader: { laneLimit: 100, placingLimit: 10, lane },
+      },
+      brokerWatch: { connection: 1, windowMs: 15_000, backstopMs: 60_000 },
+    },
+  },
+  events: [
+    { type: 'daemon.connected' },
+    { type: 'daemon.serving' },
+    { type: 'daemon.started' },
+    { type: 'daemon.quiesced', why: 'a renewal was not answered' },
+    { type: 'daemon.ended', end: 'stopped', message: 'asked to stop' },
+    { type: 'daemon.ended', end: 'faulted', message: 'a fault' },
+    { type: 'broker.disconnected', connection: 1, at: 100 },
+    { type: 'broker.closed', connection: 1, at: 100 },
+    { type: 'broker.reconnected', connection: 1 },
+    { type: 'credential.expired', connection: 1, at: 100 },
+    { type: 'broker.gone' },
+    { type: 'broker.past-backstop' },
+    { type: 'stop.requested', signal: 'SIGTERM' },
+    { type: 'liveness.lost', why: 'the subscription ended' },
+  ],
+  answers: { daemon: [undefined] },
+  clamp: ({ end }) => ({ end }),
+  happy: ['Starting', 'Watching.Binding', 'Watching.Serving', 'Ended'],
+  promises: [
+    {
+      clause: 'B1',
+      says: 'the broker is watched from when there is a connection, and what the connection says reaches the watch',
+      when: (step) =>
+        (step.before.is('Starting') && step.heard('daemon.connected')) ||
+        (step.before.is('Watching') && step.heard(...connection)),
+      holds: (step) =>
+        step.heard('daemon.connected')
+          ? (step.after.is('Watching.Binding') &&
+              step.after.running('brokerWatch') &&
+              step.after.running('hearConnection')) ||
+            'nobody watches'
+          : sentTo(step, 'brokerWatch')[0] === step.fact || 'it is lost',
+    },
+    {
+      clause: 'L3',
+      says: 'a connection that is lost, or closed for good, is told to the daemon as well',
+      when: (step) => step.before.is('Watching') && step.heard(...connection),
+      holds: (step) => {
+        const isOutage = step.heard('broker.disconnected', 'broker.closed');
+        const news = sentTo(step, 'daemon').map(({ type }) => type);
+        return JSON.stringify(news) === JSON.stringify(isOutage ? ['broker.disconnected'] : []) || 'it is told wrongly';
+      },
+    },
+    {
+      clause: 'B2',
+      says: 'the verdict of the watch is told, and handed to the daemon',
+      when: (step) => step.before.is('Watching') && step.heard('broker.gone', 'broker.past-backstop'),
+      holds: (step) => (told(step, 'tellGone') && sentTo(step, 'daemon')[0] === step.fact) || 'the daemon lives on',
+    },
+    {
+      clause: 'B1',
+      says: 'a watch, or a listener, that fails stops the daemon, with the reason',
+      when: (step) => (step.from === 'brokerWatch' || step.from === 'hearConnection') && step.heard('effect.failed'),
+      holds: (step) => {
+        const [stop] = sentTo(step, 'daemon');
+        return (stop?.type === 'stop.requested' && stop.signal === step.fact.message) || 'it goes on unwatched';
+      },
+    },
+    {
+      clause: 'U1',
+      says: 'serving is said while the daemon serves, and not when it is in doubt',
+      when: (step) =>
+        step.before.is('Watching') && (step.heard('daemon.serving', 'daemon.quiesced') || step.after.tagged('serving')),
+      holds: (step) => {
+        if (step.heard('daemon.serving')) return step.after.tagged('serving') || 'it is not said';
+        if (step.heard('daemon.quiesced')) return !step.after.tagged('serving') || 'it is said in doubt';
+        return step.before.tagged('serving') || `it is said on ${step.fact.type}`;
+      },
+    },
+    {
+      clause: 'U1',
+      says: 'what the daemon says about its service is told',
+      when: (step) => step.before.is('Watching.Serving') && step.heard('daemon.started', 'daemon.quiesced'),
+      holds: (step) =>
+        told(step, step.heard('daemon.started') ? 'tellStarted' : 'tellQuiesced') || 'nobody hears of it',
+    },
+    {
+      clause: 'D4',
+      says: 'a stop reaches the daemon whenever it comes',
+      when: (step) => step.heard('stop.requested'),
+      holds: (step) => {
+        const [stop] = sentTo(step, 'daemon');
+        return (stop?.type === 'stop.requested' && stop.signal === step.fact.signal) || 'it is lost';
+      },
+    },
+    {
+      clause: 'D3',
+      says: 'the system ends when its daemon has ended, and only then, with the daemon’s reason',
+      when: (step) => step.from === 'daemon' || step.after.status === 'done',
+      holds: (step) => {
+        if (step.from !== 'daemon' || !step.before.running('daemon'))
+          return step.after.status === 'active' || 'it ends early';
+        if (!step.after.is('Ended')) return 'it lives without a daemon';
+        if (!step.heard('effect.failed'))
+          return step.after.context.end === step.before.context.end || 'the reason is another one';
+        const { end, message } = step.after.context;
+        return (end === 'faulted' && message.includes(String(step.fact.message))) || 'it does not say why';
+      },
+    },
+    {
+      clause: 'D3',
+      says: 'the daemon’s reason is kept',
+      when: (step) => step.heard('daemon.ended'),
+      holds: ({ after, fact }) =>
+        (after.context.end === fact.end && after.context.message === fact.message) || 'it is forgotten',
+    },
+    {
+      clause: 'U1',
+      says: 'a liveness that nobody answers any more is told, and takes nothing else down',
+      when: (step) =>
+        step.before.is('Watching') &&
+        (step.heard('liveness.lost') || (step.from === 'answerLiveness' && step.heard('effect.failed'))),
+      holds: (step) =>
+        (told(step, 'tellLivenessLost') && sentTo(step, 'daemon').length === 0 && step.after.is('Watching')) ||
+        'it is passed over, or takes something down',
+    },
+    {
+      clause: 'D1',
+      says: 'the daemon is started first',
+      when: ({ before }) => !before.begun,
+      holds: (step) => (step.after.is('Starting') && step.started('daemon') !== undefined) || 'it is not',
+    },
+  ],
+});
