@@ -10,7 +10,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { backstopLeft, type Outage, windowLeft } from '../domain/outage.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures } from './effects.ts';
 
 /** `connection` numbers the resident connections of this process, so that a replaced one is recognised. */
 export type ConnectionFact =
@@ -19,10 +19,14 @@ export type ConnectionFact =
   | { type: 'broker.closed'; connection: number; at: number }
   | { type: 'credential.expired'; connection: number; at: number };
 
+/** Two facts and not one: both clocks may be measured at the same time, and each hears its own measure only. */
+export type WindowFact = { type: 'window.measured' } & Outage;
+export type BackstopFact = { type: 'backstop.measured' } & Outage;
+
 export type BrokerWatchEvent =
   | ConnectionFact
-  | ({ type: 'outage.measured' } & Outage)
-  | EffectFailed
+  | WindowFact
+  | BackstopFact
   /** The process opened a new resident connection; `connected` false: its dial has not succeeded yet. */
   | { type: 'connection.replaced'; connection: number; connected: boolean; at: number };
 
@@ -44,12 +48,11 @@ interface BrokerWatchContext extends BrokerWatchInput {
 const brokerWatch = setup({
   types: { context: {} as BrokerWatchContext, events: {} as BrokerWatchEvent, input: {} as BrokerWatchInput },
   actors: {
-    measureForWindow: asked<{ type: 'outage.measured' } & Outage, { since: number }>('measureForWindow'),
-    measureForBackstop: asked<{ type: 'outage.measured' } & Outage, { since: number }>('measureForBackstop'),
+    measureForWindow: asked<WindowFact, { since: number }>('measureForWindow'),
+    measureForBackstop: asked<BackstopFact, { since: number }>('measureForBackstop'),
   },
   actions: {
     told: raise(answerOf<BrokerWatchEvent>()),
-    faulted: raise(surpriseOf),
     startClock: assign(({ context }, { at }: { at: number }) => ({
       since: at,
       windowWaitMs: context.windowMs,
@@ -77,6 +80,8 @@ const brokerWatch = setup({
 const fact = <E>({ event }: { event: E }): E => event;
 const resident = { type: 'isResident', params: fact } as const;
 const since = ({ context }: { context: BrokerWatchContext }) => ({ since: context.since });
+/** A measure that fails is made again when the same time is up again; it is the failure of one clock only. */
+const measure = { onDone: { actions: 'told' }, onError: 'Waiting' } as const;
 const startsClock = { type: 'startClock', params: fact } as const;
 
 export const brokerWatchMachine = brokerWatch.createMachine({
@@ -113,9 +118,9 @@ export const brokerWatchMachine = brokerWatch.createMachine({
           states: {
             Waiting: { after: { window: 'Measuring' } },
             Measuring: {
-              invoke: { id: 'measureForWindow', src: 'measureForWindow', input: since, ...ends },
+              invoke: { id: 'measureForWindow', src: 'measureForWindow', input: since, ...measure },
               on: {
-                'outage.measured': [
+                'window.measured': [
                   {
                     guard: { type: 'isGone', params: fact },
                     target: '#broker-watch.Gone',
@@ -123,7 +128,6 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                   },
                   { target: 'Waiting', actions: { type: 'waitForWindow', params: fact } },
                 ],
-                'effect.failed': 'Waiting',
               },
             },
           },
@@ -133,9 +137,9 @@ export const brokerWatchMachine = brokerWatch.createMachine({
           states: {
             Waiting: { after: { backstop: 'Measuring' } },
             Measuring: {
-              invoke: { id: 'measureForBackstop', src: 'measureForBackstop', input: since, ...ends },
+              invoke: { id: 'measureForBackstop', src: 'measureForBackstop', input: since, ...measure },
               on: {
-                'outage.measured': [
+                'backstop.measured': [
                   {
                     guard: { type: 'isPastBackstop', params: fact },
                     target: '#broker-watch.PastBackstop',
@@ -143,7 +147,6 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                   },
                   { target: 'Waiting', actions: { type: 'waitForBackstop', params: fact } },
                 ],
-                'effect.failed': 'Waiting',
               },
             },
           },

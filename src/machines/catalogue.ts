@@ -1,6 +1,11 @@
 import type { AnyStateMachine } from 'xstate';
+import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
+import { fanoutMachine } from './fanout.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
+import { railsMachine } from './rails.machine.ts';
+import { readerMachine } from './reader.machine.ts';
+import { registryMachine } from './registry.machine.ts';
 
 /**
  * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
@@ -20,5 +25,10 @@ export interface CatalogueEntry {
 
 export const catalogue: readonly CatalogueEntry[] = [
   { name: 'lease', machine: leaseMachine, restorable: false },
+  { name: 'broker-watch', machine: brokerWatchMachine, restorable: false },
+  { name: 'fanout', machine: fanoutMachine, restorable: false },
+  { name: 'reader', machine: readerMachine, restorable: false },
+  { name: 'rails', machine: railsMachine, restorable: false },
+  { name: 'registry', machine: registryMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
 ];

@@ -234,10 +234,7 @@ export const laneMachine = lane.createMachine({
 
     /** There is no row. What was asked for meanwhile comes first: it may have been the row. */
     Judged: {
-      always: [
-        { guard: 'mustReview', target: 'Withdrawing', actions: 'countWaiting' },
-        { target: 'GivenUp' },
-      ],
+      always: [{ guard: 'mustReview', target: 'Withdrawing', actions: 'countWaiting' }, { target: 'GivenUp' }],
     },
 
     GivenUp: {

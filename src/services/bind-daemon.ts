@@ -2,7 +2,12 @@
 import { describeError } from '../domain/errors/catalogue.ts';
 import type { Numbers } from '../domain/numbers.ts';
 import type { Outage } from '../domain/outage.ts';
-import { brokerWatchMachine, type ConnectionFact } from '../machines/broker-watch.machine.ts';
+import {
+  type BackstopFact,
+  brokerWatchMachine,
+  type ConnectionFact,
+  type WindowFact,
+} from '../machines/broker-watch.machine.ts';
 import { daemonMachine, type StepFact } from '../machines/daemon.machine.ts';
 import { systemMachine } from '../machines/system.machine.ts';
 import { bindFanout, bindRails, bindReader, bindRegistry, type DeliveryServices } from './bind-delivery.ts';
@@ -92,14 +97,21 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
 
 export function bindSystem(services: SystemServices) {
   const { journal } = services;
-  const measure = ask<{ type: 'outage.measured' } & Outage, { since: number }>(async (of) => ({
-    type: 'outage.measured',
-    ...services.measureOutage(of),
-  }));
   return systemMachine.provide({
     actors: {
       daemon: bindDaemon(services),
-      brokerWatch: brokerWatchMachine.provide({ actors: { measureForWindow: measure, measureForBackstop: measure } }),
+      brokerWatch: brokerWatchMachine.provide({
+        actors: {
+          measureForWindow: ask<WindowFact, { since: number }>(async (of) => ({
+            type: 'window.measured',
+            ...services.measureOutage(of),
+          })),
+          measureForBackstop: ask<BackstopFact, { since: number }>(async (of) => ({
+            type: 'backstop.measured',
+            ...services.measureOutage(of),
+          })),
+        },
+      }),
       hearConnection: listen<ConnectionFact, undefined>((tell) => services.hearConnection(tell)),
     },
     actions: {

@@ -93,7 +93,15 @@ describe('nobody reads what they may not', () => {
       () => suite.running.state(),
     );
     await changeAcl(suite.mesh, bob.member, () => row);
-    await until(async () => (await bob.asked('pendingCount', {})).handedOff === 2, () => JSON.stringify([suite.running.state(), suite.running.daemon.actor.system.get('daemon')?.getSnapshot().children.reader?.getSnapshot().context, suite.running.journal.told]));
+    await until(
+      async () => (await bob.asked('pendingCount', {})).handedOff === 2,
+      () =>
+        JSON.stringify([
+          suite.running.state(),
+          suite.running.daemon.actor.system.get('daemon')?.getSnapshot().children.reader?.getSnapshot().context,
+          suite.running.journal.told,
+        ]),
+    );
     expect(texts(await bob.read(2))).toEqual(['kept', 'also kept']);
   });
 

@@ -42,25 +42,37 @@ describe('ids', () => {
   it.each([
     ['from its persisted floor', true, 'post 1'],
     ['without one from the smallest join cursor', false, 'post 0'],
-  ])('a durable that is deleted is made again %s, with a warning, and nobody gets anything twice', async (_, floor, from) => {
-    const [alice, bob, carol] = [await suite.agent('alice'), await suite.agent('bob'), await suite.agent('carol')];
-    await bob.join(CHANNEL);
-    await carol.join(CHANNEL);
-    await alice.post(CHANNEL, { text: 'one' });
-    const delivery = await suite.mesh.connect('delivery');
-    const { inbox, chat } = streams(suite.mesh.space);
-    const lanes = { connection: delivery, bucket: buckets(suite.mesh.space).lanes, key: '=fanout' };
-    await until(async () => (await readRow(lanes)).kind === 'found', () => suite.running.state());
-    if (!floor) await deleteRow(lanes);
-    const removed = await delivery.request(`$JS.API.CONSUMER.DELETE.${chat}.fanout`);
-    expect(removed.json()).toMatchObject({ success: true });
-    await until(() => suite.running.journal.count('fanout.remade') === 1, () => suite.running.state());
-    const warning = `! delivery: the consumer "fanout" was missing and was made again from ${from}`;
-    expect(suite.running.journal.lines()).toContain(warning);
-    await alice.post(CHANNEL, { text: 'two' });
-    expect(texts(await bob.read(2))).toEqual(['one', 'two']);
-    expect(texts(await carol.read(2))).toEqual(['one', 'two']);
-    await until(async () => (await countIn(delivery, inbox)) === 0, () => suite.running.state());
-    expect(texts(await bob.take(1, 1_000))).toEqual([]);
-  });
+  ])(
+    'a durable that is deleted is made again %s, with a warning, and nobody gets anything twice',
+    async (_, floor, from) => {
+      const [alice, bob, carol] = [await suite.agent('alice'), await suite.agent('bob'), await suite.agent('carol')];
+      await bob.join(CHANNEL);
+      await carol.join(CHANNEL);
+      await alice.post(CHANNEL, { text: 'one' });
+      const delivery = await suite.mesh.connect('delivery');
+      const { inbox, chat } = streams(suite.mesh.space);
+      const lanes = { connection: delivery, bucket: buckets(suite.mesh.space).lanes, key: '=fanout' };
+      await until(
+        async () => (await readRow(lanes)).kind === 'found',
+        () => suite.running.state(),
+      );
+      if (!floor) await deleteRow(lanes);
+      const removed = await delivery.request(`$JS.API.CONSUMER.DELETE.${chat}.fanout`);
+      expect(removed.json()).toMatchObject({ success: true });
+      await until(
+        () => suite.running.journal.count('fanout.remade') === 1,
+        () => suite.running.state(),
+      );
+      const warning = `! delivery: the consumer "fanout" was missing and was made again from ${from}`;
+      expect(suite.running.journal.lines()).toContain(warning);
+      await alice.post(CHANNEL, { text: 'two' });
+      expect(texts(await bob.read(2))).toEqual(['one', 'two']);
+      expect(texts(await carol.read(2))).toEqual(['one', 'two']);
+      await until(
+        async () => (await countIn(delivery, inbox)) === 0,
+        () => suite.running.state(),
+      );
+      expect(texts(await bob.take(1, 1_000))).toEqual([]);
+    },
+  );
 });
