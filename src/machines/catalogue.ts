@@ -2,6 +2,7 @@ import type { AnyStateMachine } from 'xstate';
 import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
+import { laneMachine } from './lane.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
@@ -28,6 +29,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'broker-watch', machine: brokerWatchMachine, restorable: false },
   { name: 'fanout', machine: fanoutMachine, restorable: false },
   { name: 'reader', machine: readerMachine, restorable: false },
+  { name: 'lane', machine: laneMachine, restorable: false },
   { name: 'rails', machine: railsMachine, restorable: false },
   { name: 'registry', machine: registryMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
