@@ -4,6 +4,7 @@ import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
 import { laneMachine } from './lane.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
+import { membershipMachine } from './membership.machine.ts';
 import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
 import { registryMachine } from './registry.machine.ts';
@@ -30,6 +31,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'fanout', machine: fanoutMachine, restorable: false },
   { name: 'reader', machine: readerMachine, restorable: false },
   { name: 'lane', machine: laneMachine, restorable: false },
+  { name: 'membership', machine: membershipMachine, restorable: false },
   { name: 'rails', machine: railsMachine, restorable: false },
   { name: 'registry', machine: registryMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },

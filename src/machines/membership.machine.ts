@@ -157,10 +157,13 @@ export const membershipMachine = membership.createMachine({
           { guard: plans('withdraw'), target: 'Withdrawing', actions: keeps },
           {
             target: 'Answered',
-            actions: {
-              type: 'answer',
-              params: ({ context, event }) => ({ answer: refusal(context, planOf(context, event)) }),
-            },
+            actions: [
+              keeps,
+              {
+                type: 'answer',
+                params: ({ context, event }) => ({ answer: refusal(context, planOf(context, event)) }),
+              },
+            ],
           },
         ],
         ...trouble,

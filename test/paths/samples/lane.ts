@@ -72,6 +72,10 @@ export const samples = samplesOf(laneMachine, {
     Gone: 'its reader, which lets it go or sends it news',
   },
   happy: ['Recovering', 'Authorizing', 'HandingOff', 'MarkingHandedOff', 'AwaitingConfirm', 'Removing', 'Idle'],
+  equivalent: {
+    'Idle on entries.arrived: → Authorizing instead of Deciding':
+      'in Idle nothing is outstanding, settled or asked for, so an arrival can lead nowhere else',
+  },
   limit: 2_000_000,
   promises,
 });
