@@ -49,6 +49,8 @@ export type MembershipReport =
 export interface MembershipInput {
   /** `<channel>/<owner>.<actor>.<uid>`. */
   readonly key: string;
+  /** Requests that may wait, the one in hand included; at least 2. */
+  readonly asksLimit: number;
 }
 
 interface MembershipContext extends MembershipInput {
@@ -77,7 +79,12 @@ const membership = setup({
   actions: {
     told: raise(answerOf<MembershipEvent>()),
     faulted: raise(surpriseOf),
-    queue: assign(({ context }, { ask }: { ask: Ask }) => ({ asks: [...context.asks, ask] })),
+    /** Where too many wait, the oldest of them makes room: whoever asked it has long given up, and may ask again. */
+    queue: assign(({ context }, { ask }: { ask: Ask }) => {
+      const { asks, met, asksLimit } = context;
+      if (asks.length < asksLimit) return { asks: [...asks, ask] };
+      return { asks: [...asks.slice(0, 1), ...asks.slice(2), ask], met: met + 1 };
+    }),
     keepRow: assign((_, { generation, joinCursor }: { generation: number; joinCursor: number }) => ({
       generation,
       joinCursor,

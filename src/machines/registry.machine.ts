@@ -28,6 +28,8 @@ interface RegistryContext {
 
 type Asked = { key: string; ask: Ask };
 
+/** Requests for one row that may wait at a time. */
+const ASKS_LIMIT = 32;
 const childOf = (key: string): string => `membership.${key}`;
 
 const registry = setup({
@@ -49,7 +51,8 @@ const registry = setup({
       const rows = { ...context.rows };
       for (const { key, ask } of asks) {
         const known = rows[key];
-        if (known === undefined) enqueue.spawnChild('membership', { id: childOf(key), input: { key } });
+        if (known === undefined)
+          enqueue.spawnChild('membership', { id: childOf(key), input: { key, asksLimit: ASKS_LIMIT } });
         rows[key] = (known ?? 0) + 1;
         enqueue.sendTo(childOf(key), { type: 'request.asked', ask });
       }

@@ -24,11 +24,16 @@ const isRead = (step: MembershipStep) => step.before.is('Reading') && step.heard
 export const promises: readonly PathPromise<ContextFrom<typeof membershipMachine>>[] = [
   {
     clause: 'M6',
-    says: 'a request is kept in its turn, in every state',
+    says: 'a request is kept in its turn, in every state; where too many wait, the oldest of them makes room and counts as met',
     when: (step) => step.heard('request.asked'),
     holds: ({ before, after, fact }) => {
-      const kept = [...before.context.asks, fact.ask];
-      return JSON.stringify(after.context.asks) === JSON.stringify(kept) || 'it is lost';
+      const { asks, asksLimit, met } = before.context;
+      const full = asks.length >= asksLimit;
+      const kept = full ? [asks[0], ...asks.slice(2), fact.ask] : [...asks, fact.ask];
+      return (
+        (JSON.stringify(after.context.asks) === JSON.stringify(kept) && after.context.met === met + (full ? 1 : 0)) ||
+        'it is lost'
+      );
     },
   },
   {
@@ -217,8 +222,7 @@ export const promises: readonly PathPromise<ContextFrom<typeof membershipMachine
   {
     clause: 'M6',
     says: 'each request is answered once, to its own ticket, and taken off; then the next is met, or it is quiet',
-    when: (step) =>
-      answerOf(step) !== undefined || step.after.context.met !== (step.before.begun ? step.before.context.met : 0),
+    when: (step) => answerOf(step) !== undefined,
     holds: (step) => {
       const answers = step.effects.filter(
         (effect) => effect.kind === 'report' && effect.event.type === 'request.answered',
