@@ -5,6 +5,9 @@ const steps: readonly [name: string, command: string, ...args: string[]][] = [
   ['format and lint', 'biome', 'check', '--error-on-warnings', '.'],
   ['arrows', 'node', 'scripts/arrows.ts'],
   ['types', 'tsc', '-p', '.'],
+  ['types of the worker', 'tsc', '-p', 'src/worker'],
+  ['types of its tests', 'tsc', '-p', 'test/worker'],
+  ['types of the worker under test', 'tsc', '-p', 'test/worker/subject'],
   ['unit and path tests', 'vitest', 'run', '--project', 'unit', '--project', 'paths', '--reporter=dot'],
   ['diagrams', 'node', '--conditions=plane3-source', 'scripts/diagrams.ts', '--check'],
 ];

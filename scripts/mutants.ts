@@ -11,6 +11,7 @@
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { catalogue } from '../src/machines/catalogue.ts';
+import { faultsOf } from '../test/support/paths/checks.ts';
 import { explore } from '../test/support/paths/explore.ts';
 import { goldenTable } from '../test/support/paths/golden.ts';
 import { judge, type Verdict } from '../test/support/paths/judge.ts';
@@ -76,7 +77,14 @@ async function main(): Promise<void> {
   const shares: Share[] = [];
   const reasons = new Map<string, Readonly<Record<string, string>>>();
   for (const machine of names) {
-    const { samples, mutants } = await benchFor(machine);
+    const { entry, samples, mutants } = await benchFor(machine);
+    const [fault] = faultsOf(explore(entry.machine, samples));
+    if (fault !== undefined) {
+      // Every mutant of a machine that is red itself would count as killed.
+      process.stderr.write(`✗ ${machine} is red as it is: ${fault}\n`);
+      process.exitCode = 1;
+      return;
+    }
     reasons.set(machine, samples.equivalent ?? {});
     for (let from = 0; from < mutants.length; from += 40) {
       shares.push({ machine, places: mutants.slice(from, from + 40).map((_, n) => from + n) });

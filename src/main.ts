@@ -18,7 +18,8 @@ import { processRecord } from './services/local/process-record.ts';
 import { natsDeliveryPorts } from './services/nats/delivery-ports.ts';
 import { GatedBroker } from './services/nats/gated-broker.ts';
 import { natsLeaseRows } from './services/nats/lease-rows.ts';
-import type { Clock, Journal, SecretStore } from './services/ports.ts';
+import { answerLiveness, type ResponderState } from './services/nats/liveness.ts';
+import type { Clock, Journal, SecretStore, Stoppable } from './services/ports.ts';
 import { Tally } from './services/tally.ts';
 import { Start } from './start.ts';
 
@@ -32,6 +33,10 @@ export interface DaemonOptions {
   /** A loser of the lease waits for it instead of ending. */
   readonly standby?: boolean;
   readonly journal: Journal;
+  /** Name of this run of the daemon on the lease row; a random one unless its launcher gave it one to know it by. */
+  readonly incarnation?: string;
+  /** Credential to serve with, in place of the store's own. */
+  readonly creds?: string;
   /** Entries a member may be owed; the store's own quota unless told. */
   readonly quota?: number;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -60,6 +65,8 @@ export interface DeliveryDaemon {
 }
 
 const HOLDER = 'local.delivery';
+/** Ends whose reason has no operator line of its own yet. */
+const REFUSALS: ReadonlySet<DaemonEnd> = new Set(['refused', 'lease-refused', 'lease-denied', 'lease-taken']);
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** @throws Plane3Error for a space or a setting of the environment outside its grammar; nothing is started. */
@@ -70,7 +77,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
   const { journal } = options;
   const tally = new Tally();
   const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
-  const incarnation = randomBytes(12).toString('hex');
+  const incarnation = options.incarnation ?? randomBytes(12).toString('hex');
   const stalls = new StallRecorder(clock);
   const start = new Start({ ...options, space, numbers, clock });
   const quota = options.quota ?? numbers.quota;
@@ -145,7 +152,10 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         },
       },
       steps: {
-        findRoot: () => start.findRoot(),
+        findRoot: async () => {
+          await start.findRoot();
+          record()?.begin();
+        },
         readCredential: () => start.readCredential(),
         findBroker: () => start.findBroker(),
         reachBroker: () => start.reachBroker(),
@@ -161,6 +171,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       closeStores,
       removeRecord: async () => record()?.remove(),
       closeAll: async () => {
+        record()?.remove();
         stalls.stop();
         await start.close();
       },
@@ -168,6 +179,15 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         const stop = start.resident.hear(tell);
         return { stop: async () => stop() };
       },
+      answerLiveness: (lost): Stoppable =>
+        answerLiveness({
+          connection: start.resident.connection,
+          space,
+          instance: incarnation,
+          responder: (): ResponderState =>
+            !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale',
+          lost,
+        }),
       measureOutage: ({ since }) => ({
         elapsedMs: clock.now().monotonicMs - since,
         stalledMs: stalls.stalledSince(since),
@@ -188,6 +208,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
           complete: () => {
             disarm();
             const { end, message } = actor.getSnapshot().output ?? { end: 'faulted' as const, message: 'no output' };
+            if (REFUSALS.has(end)) journal.tell('daemon.refused', { message });
             journal.tell('daemon.ended', { end, message });
             resolve({ end, message, code: end === 'stopped' ? 0 : 1 });
           },

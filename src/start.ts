@@ -7,6 +7,7 @@ import { Plane3Error } from './domain/errors/catalogue.ts';
 import type { Numbers } from './domain/numbers.ts';
 import { refuseObserver } from './domain/observer.ts';
 import { type Credential, readCreds } from './services/credential.ts';
+import { readIfThere } from './services/local/files.ts';
 import { fsStore } from './services/local/fs-store.ts';
 import { findMesh } from './services/local/mesh-registry.ts';
 import { workspaceRoot } from './services/local/workspace.ts';
@@ -23,6 +24,8 @@ export interface StartRequest {
   /** Broker to dial; refused when the machine's registry knows another one for the space. */
   readonly server?: string;
   readonly tls?: { readonly caFile?: string };
+  /** File of the delivery credential, in place of the store's own. */
+  readonly creds?: string;
   /** Injected: no root is needed and the registry is never asked. */
   readonly store?: SecretStore;
   readonly numbers: Numbers;
@@ -64,9 +67,11 @@ export class Start {
   }
 
   async readCredential(): Promise<void> {
-    const text = await this.store.read('delivery');
-    if (text === undefined) throw new Plane3Error('start.credential', { reason: 'delivery.creds is missing' });
-    this.#credential = readCreds(text, 'delivery.creds');
+    const { creds } = this.#asked;
+    const text = creds === undefined ? await this.store.read('delivery') : readIfThere(creds);
+    const path = creds ?? 'delivery.creds';
+    if (text === undefined) throw new Plane3Error('start.credential', { reason: `${path} is missing` });
+    this.#credential = readCreds(text, path);
   }
 
   async findBroker(): Promise<void> {
@@ -75,7 +80,7 @@ export class Start {
     if (record !== undefined && server !== undefined && server !== record.url) {
       throw new Plane3Error('start.server', { input: server, space, recorded: record.url });
     }
-    const demanded = tls ?? record?.tls;
+    const demanded = tls === undefined ? record?.tls : { ...record?.tls, ...tls };
     this.#dial = {
       url: record?.url ?? server ?? LOCAL_DEFAULT,
       name: 'delivery',

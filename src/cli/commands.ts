@@ -13,6 +13,11 @@ export interface CommandEntry {
 }
 
 export const commands: readonly CommandEntry[] = [
+  { name: 'up', summary: 'start the mesh: broker and delivery daemon', load: () => import('./up.ts') },
+  { name: 'down', summary: 'stop the mesh, or one part of it', load: () => import('./down.ts') },
+  { name: 'deliver', summary: 'the delivery daemon in the foreground', load: () => import('./deliver.ts') },
+  { name: 'status', summary: 'what is true of the mesh now', load: () => import('./status.ts') },
+  { name: 'doctor', summary: 'the same, judged; --fix repairs what it can', load: () => import('./doctor.ts') },
   {
     name: 'agent',
     summary: 'agents: their lifecycles, rights and credentials',
@@ -25,4 +30,27 @@ export const commands: readonly CommandEntry[] = [
       },
     ],
   },
+  {
+    name: 'channel',
+    summary: 'channels: their class, their posts',
+    commands: [
+      { name: 'set', summary: 'make a channel durable or live', load: () => import('./channel-set.ts') },
+      { name: 'list', summary: 'list channels and their class', load: () => import('./channel-list.ts') },
+      { name: 'history', summary: 'print the newest posts of a channel', load: () => import('./channel-history.ts') },
+    ],
+  },
+  {
+    name: 'join',
+    summary: 'join a channel: live, and durable where the daemon grants it',
+    load: () => import('./join.ts'),
+  },
+  { name: 'leave', summary: 'leave a channel; what was owed of it is dropped', load: () => import('./leave.ts') },
+  {
+    name: 'members',
+    summary: 'who is a durable member of a channel, and who is only live',
+    load: () => import('./members.ts'),
+  },
+  { name: 'post', summary: 'post to a channel', load: () => import('./post.ts') },
+  { name: 'inbox', summary: 'read what is owed to an agent, and confirm it', load: () => import('./inbox.ts') },
+  { name: 'pending', summary: 'what is owed to whom, without content', load: () => import('./pending.ts') },
 ];

@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/nats-core';
+import { unreachable } from '../client/link.ts';
 import { accountOf } from '../domain/claims.ts';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { parsePrincipal, parseToken } from '../domain/names.ts';
@@ -15,7 +16,6 @@ import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../s
 import { readIfThere } from '../services/local/files.ts';
 import { credsPath, mint } from '../services/local/mint.ts';
 import { connectOnce } from '../services/nats/connect.ts';
-import { parseDriverError } from '../services/nats/driver-errors.ts';
 import { type BrokerAddress, brokerOf, type Place } from './place.ts';
 
 /** Principal of the command line towards the rails of managers. */
@@ -42,6 +42,8 @@ export type MintedProfile = 'manager' | 'provisioner' | 'observer';
 export interface Opened {
   readonly connection: NatsConnection;
   readonly keys: MeshKeys;
+  /** The credential that was minted for this. */
+  readonly credential: Credential;
   readonly address: BrokerAddress;
 }
 
@@ -63,7 +65,7 @@ export async function withRights<T>(
   const address = brokerOf(place);
   const connection = await dial(address, credential);
   try {
-    return await work({ connection, keys, address });
+    return await work({ connection, keys, credential, address });
   } finally {
     await connection.close();
   }
@@ -86,13 +88,6 @@ async function dial({ url, tls }: BrokerAddress, credential: Credential): Promis
   } catch (error) {
     throw unreachable(url, error);
   }
-}
-
-/** What a connection that did not come about is told as. */
-export function unreachable(url: string, error: unknown): Plane3Error<'broker.unreachable'> {
-  const failure = parseDriverError(error);
-  const reason = failure.kind === 'unexpected' ? failure.message : failure.kind;
-  return new Plane3Error('broker.unreachable', { url, reason }, { cause: error });
 }
 
 /** `NAME` stands for `local.NAME`; a principal is taken as it is. */

@@ -27,6 +27,13 @@ export class Output {
     process.stdout.write(`${this.json ? JSON.stringify(record) : text}\n`);
   }
 
+  /** The same; resolves when the system has it: false where nobody reads stdout any more. */
+  delivered(record: object, text: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      process.stdout.write(`${this.json ? JSON.stringify(record) : text}\n`, (error) => resolve(error == null));
+    });
+  }
+
   /** For a person only: a heading, an empty line. Nothing with `--json`. */
   text(line: string): void {
     if (!this.json) process.stdout.write(`${line}\n`);

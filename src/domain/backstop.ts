@@ -39,6 +39,9 @@ export const isForward = (known: Backstop, { generation, joinCursor }: Grant): b
   generation > known.closed &&
   (generation > known.generation || (generation === known.generation && joinCursor >= known.joinCursor));
 
+/** The generation that is known and not known to be closed; 0 where there is none. */
+export const openGeneration = ({ generation, closed }: Backstop): number => (generation > closed ? generation : 0);
+
 export const established = (known: Backstop, { generation, joinCursor, shortfall }: Grant): Backstop => ({
   generation,
   joinCursor,

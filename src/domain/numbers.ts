@@ -38,6 +38,14 @@ export const numbers = {
   backOffLimitMs: 30_000,
   /** A stop that takes longer than this is cut short. */
   drainMs: 2_000,
+  /** A process that was sent SIGTERM gets SIGKILL after this long … */
+  stopGraceMs: 15_000,
+  /** … and is given up as unstoppable after this long more. */
+  stopConfirmMs: 3_000,
+  /** `up` warns of a daemon whose responder is not bound after this long. */
+  launchPatienceMs: 20_000,
+  /** A restart that failed is tried again when the lease row's own expiry allows, after this long at the latest. */
+  restartWaitMs: 30_000,
 } as const;
 
 export type Numbers = { readonly [K in keyof typeof numbers]: number };

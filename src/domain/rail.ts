@@ -25,6 +25,16 @@ export type RailReply = { ok: true; data: unknown } | { ok: false; error: { code
 export const HISTORY_DEFAULT = 100;
 export const HISTORY_MAX = 200;
 export const EVICTION_MAX = 256;
+export const OWED_MAX = 256;
+
+const owedSchema = z.object({
+  /** Not settled and not given up; those that are handed off are among them. */
+  pending: z.int().min(0),
+  handedOff: z.int().min(0),
+  oldestAgeMs: z.number().min(0).nullable(),
+  givenUp: z.int().min(0),
+  shortfall: shortfallSchema.optional(),
+});
 
 /** Arguments and answer of every operation of the rail that any agent may use, for itself. */
 export const deliveryOps = {
@@ -58,13 +68,7 @@ export const deliveryOps = {
   },
   pendingCount: {
     args: z.strictObject({}),
-    data: z.object({
-      pending: z.int().min(0),
-      handedOff: z.int().min(0),
-      oldestAgeMs: z.number().min(0).nullable(),
-      givenUp: z.int().min(0),
-      shortfall: shortfallSchema.optional(),
-    }),
+    data: owedSchema,
   },
 } as const;
 
@@ -104,6 +108,15 @@ export const adminOps = {
   channelSeen: {
     args: z.strictObject({ channel: z.string(), revision: sequenceSchema }),
     data: z.object({ seen: z.literal(true), class: z.enum(['durable', 'live']) }),
+  },
+  /** Ours: what is owed to one principal, or to everybody whose key is above `after`, at most `limit` of them. */
+  owed: {
+    args: z.strictObject({
+      principal: principalSchema.optional(),
+      after: z.string().optional(),
+      limit: z.int().min(1).max(OWED_MAX).optional(),
+    }),
+    data: z.object({ members: z.array(owedSchema.extend({ member: z.string() })), more: z.boolean() }),
   },
 } as const;
 

@@ -19,7 +19,10 @@ export type ConnectionFact =
   | { type: 'broker.closed'; connection: number; at: number }
   | { type: 'credential.expired'; connection: number; at: number };
 
-/** Two facts and not one: both clocks may be measured at the same time, and each hears its own measure only. */
+/**
+ * The same measurement, under a name of its own for each clock: they run side by side, and a fact that both could hear
+ * would be taken by the wrong one.
+ */
 export type WindowFact = { type: 'window.measured' } & Outage;
 export type BackstopFact = { type: 'backstop.measured' } & Outage;
 
@@ -27,6 +30,7 @@ export type BrokerWatchEvent =
   | ConnectionFact
   | WindowFact
   | BackstopFact
+  | EffectFailed
   /** The process opened a new resident connection; `connected` false: its dial has not succeeded yet. */
   | { type: 'connection.replaced'; connection: number; connected: boolean; at: number };
 
@@ -69,6 +73,7 @@ const brokerWatch = setup({
     isResident: ({ context }, { connection }: { connection: number }) => connection === context.connection,
     isGone: ({ context }, outage: Outage) => windowLeft(outage, context.windowMs) <= 0,
     isPastBackstop: ({ context }, outage: Outage) => backstopLeft(outage, context.backstopMs) <= 0,
+    isOf: (_, { effect, of }: { effect: string; of: string }) => effect === of,
     isConnected: (_, { connected }: { connected: boolean }) => connected,
   },
   delays: {
@@ -80,8 +85,9 @@ const brokerWatch = setup({
 const fact = <E>({ event }: { event: E }): E => event;
 const resident = { type: 'isResident', params: fact } as const;
 const since = ({ context }: { context: BrokerWatchContext }) => ({ since: context.since });
-/** A measure that fails is made again when the same time is up again; it is the failure of one clock only. */
-const measure = { onDone: { actions: 'told' }, onError: 'Waiting' } as const;
+const of =
+  (name: string) =>
+  ({ event }: { event: EffectFailed }) => ({ effect: event.effect, of: name });
 const startsClock = { type: 'startClock', params: fact } as const;
 
 export const brokerWatchMachine = brokerWatch.createMachine({
@@ -128,6 +134,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                   },
                   { target: 'Waiting', actions: { type: 'waitForWindow', params: fact } },
                 ],
+                'effect.failed': { guard: { type: 'isOf', params: of('measureForWindow') }, target: 'Waiting' },
               },
             },
           },
@@ -147,6 +154,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
                   },
                   { target: 'Waiting', actions: { type: 'waitForBackstop', params: fact } },
                 ],
+                'effect.failed': { guard: { type: 'isOf', params: of('measureForBackstop') }, target: 'Waiting' },
               },
             },
           },

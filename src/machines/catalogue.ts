@@ -1,13 +1,18 @@
 import type { AnyStateMachine } from 'xstate';
 import { brokerWatchMachine } from './broker-watch.machine.ts';
+import { childMachine } from './child.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
 import { laneMachine } from './lane.machine.ts';
+import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { membershipMachine } from './membership.machine.ts';
+import { providerSocketMachine } from './provider-socket.machine.ts';
 import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
+import { reaperMachine } from './reaper.machine.ts';
 import { registryMachine } from './registry.machine.ts';
+import { stopMachine } from './stop.machine.ts';
 
 /**
  * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
@@ -26,13 +31,18 @@ export interface CatalogueEntry {
 }
 
 export const catalogue: readonly CatalogueEntry[] = [
+  { name: 'brokerWatch', machine: brokerWatchMachine, restorable: false },
   { name: 'lease', machine: leaseMachine, restorable: false },
-  { name: 'broker-watch', machine: brokerWatchMachine, restorable: false },
+  { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
+  { name: 'reaper', machine: reaperMachine, restorable: true },
+  { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
   { name: 'fanout', machine: fanoutMachine, restorable: false },
-  { name: 'reader', machine: readerMachine, restorable: false },
   { name: 'lane', machine: laneMachine, restorable: false },
   { name: 'membership', machine: membershipMachine, restorable: false },
   { name: 'rails', machine: railsMachine, restorable: false },
+  { name: 'reader', machine: readerMachine, restorable: false },
   { name: 'registry', machine: registryMachine, restorable: false },
-  { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
+  { name: 'stop', machine: stopMachine, restorable: false },
+  { name: 'child', machine: childMachine, restorable: false },
+  { name: 'launcher', machine: launcherMachine, restorable: false },
 ];

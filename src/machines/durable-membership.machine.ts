@@ -12,7 +12,15 @@
  * Who asks for the state looks at tags: `live` (subscribed), `durable`, `left`, and `settled` where an outcome is known.
  */
 import { assign, type EventObject, raise, setup } from 'xstate';
-import { closedAt, established, type Grant, isForward, noBackstop, unestablished } from '../domain/backstop.ts';
+import {
+  closedAt,
+  established,
+  type Grant,
+  isForward,
+  noBackstop,
+  openGeneration,
+  unestablished,
+} from '../domain/backstop.ts';
 import { backOff } from '../domain/pacing.ts';
 import type {
   AskFact,
@@ -72,6 +80,11 @@ const membership = setup({
 
 const fact = <E>({ event }: { event: E }): E => event;
 const channelOf = ({ context }: { context: DurableMembershipContext }): Channel => ({ channel: context.channel });
+/** Asks for a membership: of the generation that is thought to be open, or for a new one. */
+const open = ({ context }: { context: DurableMembershipContext }): Known => ({
+  channel: context.channel,
+  generation: openGeneration(context.backstop),
+});
 const known = ({ context }: { context: DurableMembershipContext }): Known => ({
   channel: context.channel,
   generation: context.backstop.generation,
@@ -145,7 +158,7 @@ export const durableMembershipMachine = membership.createMachine({
           initial: 'Asking',
           states: {
             Asking: {
-              invoke: { id: 'askDurable', src: 'askDurable', input: known, ...ends },
+              invoke: { id: 'askDurable', src: 'askDurable', input: open, ...ends },
               initial: 'Once',
               states: {
                 Once: {
@@ -220,7 +233,7 @@ export const durableMembershipMachine = membership.createMachine({
             },
             /** It stays durable while it is asked about: the registry's row is a stored fact, silence does not undo it. */
             Verifying: {
-              invoke: { id: 'askDurable', src: 'askDurable', input: known, ...ends },
+              invoke: { id: 'askDurable', src: 'askDurable', input: open, ...ends },
               on: {
                 'durable.granted': [
                   {
@@ -234,9 +247,14 @@ export const durableMembershipMachine = membership.createMachine({
                   target: '#durable-membership.Subscribed.JoinedLive.Resting',
                   actions: [causeOf, 'countFailure'],
                 },
-                'durable.unanswered': 'Standing',
-                'effect.failed': 'Standing',
+                'durable.unanswered': { target: 'Unverified', actions: 'countFailure' },
+                'effect.failed': { target: 'Unverified', actions: 'countFailure' },
               },
+            },
+            Unverified: {
+              tags: 'settled',
+              after: { askAgain: 'Verifying' },
+              on: { 'plane.ready': 'Verifying', 'connection.restored': 'Verifying', 'join.requested': 'Verifying' },
             },
           },
           on: {

@@ -6,7 +6,7 @@
  *   R3  a batch is authorized right before its hand-off, and handed-off copies are reviewed before new ones are made
  *   R4  no batch is chosen while the window is full
  *   R6  a retired lifecycle loses everything it has; a removal that fails is tried again, ten times, and then left
- *   R7  no ACL row: ten spaced retries, then given up and kept
+ *   R7  no ACL row: ten spaced retries, then given up and kept; what was asked for meanwhile is met all the same
  *
  * Nudges that arrive while the lane is busy are counted and met in `Deciding`. An effect echoes how many it was asked to
  * meet, and exactly those are taken off again: what came meanwhile is still there. Bodies stay in the services.
@@ -16,7 +16,11 @@ import { type LaneContext, lane, type Who } from './lane.setup.ts';
 
 const who = ({ context }: { context: LaneContext }): Who => ({ member: context.member });
 const fact = <E>({ event }: { event: E }): E => event;
-const retired = { 'lifecycle.retired': '#lane.Retired' } as const;
+const retired = { 'lifecycle.retired': { target: '#lane.Retired', actions: 'forgetFailures' } } as const;
+/** A review that was asked for meanwhile is owed all the same, and may mean that the row is there now. */
+const verdict = {
+  'verdict.stands': [{ guard: 'mustReview', target: '#lane.Reconsidering' }, { target: '#lane.GivenUp' }],
+} as const;
 const unknown = { 'lifecycle.unknown': { target: '#lane.Unknown', actions: 'countUnknown' } } as const;
 const silent = {
   'broker.silent': { target: '#lane.BackingOff', actions: 'countFailure' },
@@ -31,6 +35,16 @@ const nudgedTo = <T extends string>(target: T) =>
     'review.asked': { target, actions: 'countReview' },
     'row.changed': { target, actions: 'countReview' },
   }) as const;
+const toldGivenUp = {
+  type: 'tellGivenUp',
+  params: ({ context }: { context: LaneContext }) => ({ member: context.member, attempts: context.unknowns }),
+} as const;
+const reviewing = {
+  id: 'reviewCopies',
+  src: 'reviewCopies',
+  input: ({ context }: { context: LaneContext }) => ({ member: context.member, reviews: context.reviews }),
+  ...ends,
+} as const;
 const resting = { laneRest: { actions: { type: 'reportQuiet', params: { end: 'rested' } } } } as const;
 
 export const laneMachine = lane.createMachine({
@@ -60,7 +74,7 @@ export const laneMachine = lane.createMachine({
       invoke: { id: 'recoverPlace', src: 'recoverPlace', input: who, ...ends },
       on: {
         'place.recovered': { target: 'Deciding', actions: { type: 'keepPlace', params: fact } },
-        'verdict.stands': 'Judged',
+        ...verdict,
         ...retired,
         ...unknown,
         ...silent,
@@ -95,7 +109,7 @@ export const laneMachine = lane.createMachine({
           { target: 'MarkingHandedOff', actions: { type: 'countBatch', params: fact } },
         ],
         'batch.empty': { target: 'Deciding', actions: { type: 'countBatch', params: fact } },
-        'verdict.stands': 'Judged',
+        ...verdict,
         ...retired,
         ...unknown,
         ...silent,
@@ -162,12 +176,7 @@ export const laneMachine = lane.createMachine({
     },
 
     Withdrawing: {
-      invoke: {
-        id: 'reviewCopies',
-        src: 'reviewCopies',
-        input: ({ context }) => ({ member: context.member, reviews: context.reviews }),
-        ...ends,
-      },
+      invoke: reviewing,
       on: {
         'copies.withdrawn': { target: 'Deciding', actions: { type: 'countReviewed', params: fact } },
         ...retired,
@@ -193,13 +202,20 @@ export const laneMachine = lane.createMachine({
         ...ends,
       },
       on: {
-        'mark.stored': {
-          target: 'Judged',
-          actions: {
-            type: 'tellGivenUp',
-            params: ({ context }) => ({ member: context.member, attempts: context.unknowns }),
-          },
-        },
+        'mark.stored': [
+          { guard: 'mustReview', target: 'Reconsidering', actions: toldGivenUp },
+          { target: 'GivenUp', actions: toldGivenUp },
+        ],
+        ...silent,
+      },
+    },
+
+    /** Given up, and asked to look again meanwhile: the review is made, and the place is asked for anew. */
+    Reconsidering: {
+      invoke: reviewing,
+      on: {
+        'copies.withdrawn': { target: 'Recovering', actions: { type: 'countReviewed', params: fact } },
+        ...retired,
         ...silent,
       },
     },
@@ -224,17 +240,13 @@ export const laneMachine = lane.createMachine({
               },
               { target: 'Resting', actions: 'countFailure' },
             ],
-            'broker.silent': { target: 'Resting', actions: 'countFailure' },
-            'effect.failed': { target: 'Resting', actions: 'countFailure' },
+            /** No answer is no failed removal. */
+            'broker.silent': 'Resting',
+            'effect.failed': 'Resting',
           },
         },
         Resting: { after: { removalRetry: 'Removing' } },
       },
-    },
-
-    /** There is no row. What was asked for meanwhile comes first: it may have been the row. */
-    Judged: {
-      always: [{ guard: 'mustReview', target: 'Withdrawing', actions: 'countWaiting' }, { target: 'GivenUp' }],
     },
 
     GivenUp: {

@@ -68,8 +68,6 @@ export const lane = setup({
       outstanding: Math.max(0, context.outstanding - count),
       nudges: context.nudges + 1,
     })),
-    /** The entries that a verdict was said of are looked at again. */
-    countWaiting: assign(({ context }) => ({ waiting: context.waiting + 1, unknowns: 0 })),
     countReview: assign(({ context }) => ({ reviews: context.reviews + 1, nudges: context.nudges + 1 })),
     countBatch: assign(({ context }, { refuse = 0, met }: { refuse?: number; met: number }) => ({
       settled: context.settled + refuse,
@@ -94,6 +92,7 @@ export const lane = setup({
     })),
     countUnknown: assign(({ context }) => ({ unknowns: context.unknowns + 1 })),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
+    forgetFailures: assign({ failures: 0 }),
     leaveSettled: assign({ settled: 0, failures: 0 }),
     tellRemovalGivenUp: (_, _facts: Who) => {},
     tellGivenUp: (_, _facts: Who & { attempts: number }) => {},

@@ -4,8 +4,7 @@
  *   L1  ready is reported only after the row that says ready was stored
  *   L2  a stop while the claim is under way waits for its outcome and gives back what it got
  *   L3  any doubt (failed renewal, foreign change) is reported first and asked about afterwards
- *   L5  what is released is provably ours: holder and incarnation, at the broker's revision; where what we know may not
- *       be what the broker has (a doubt, a claim without outcome, a renewal on its way), the row is read first
+ *   L5  what is released is provably ours: holder and incarnation, at the broker's revision, read first where in doubt
  *   L6  a refused write is a denial that names subject and operation, never another holder
  *   L7  taken: the row is not touched again
  *

@@ -145,7 +145,10 @@ export const membershipMachine = membership.createMachine({
   id: 'membership',
   context: ({ input }) => ({ ...input, asks: [], met: 0, generation: 0, joinCursor: 0, failures: 0 }),
   initial: 'Settled',
-  on: { ...deafToLateFailures, 'request.asked': { actions: { type: 'queue', params: fact } } },
+  on: {
+    ...deafToLateFailures,
+    'request.asked': { actions: { type: 'queue', params: fact } },
+  },
   states: {
     Settled: {
       tags: 'serving',

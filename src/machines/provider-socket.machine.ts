@@ -13,6 +13,7 @@
  * frame and therefore stands beside the snapshot, not in it: the machine is stepped by what changes a state.
  */
 import { assign, setup } from 'xstate';
+import { hasElapsed } from '../domain/provider/liveness.ts';
 import type { ProviderId } from '../domain/provider/names.ts';
 
 export interface SocketInput {
@@ -61,11 +62,10 @@ const socket = setup({
     isAgentScoped: (_, { mode }: { mode: 'immediate' | 'agent_scoped' }) => mode === 'agent_scoped',
     isSilent: ({ context }, { at, lastSeen }: { at: number; lastSeen: number }) =>
       at - lastSeen >= context.bounds.reapMs,
-    isOverdue: ({ context }, { at }: { at: number }) => at - context.unboundSince >= context.bounds.unboundMs,
-    isOverdueAndUnanswered: ({ context }, { at }: { at: number }) =>
-      at - context.unboundSince >= context.bounds.unboundMs &&
-      at - context.registerAskedAt >= context.bounds.registerMs,
-    isUnboundFromTheFuture: ({ context }, { at }: { at: number }) => context.unboundSince > at,
+    isOverdue: ({ context: { unboundSince, bounds } }, { at }: { at: number }) =>
+      hasElapsed(unboundSince, at, bounds.unboundMs),
+    isOverdueAndUnanswered: ({ context: { unboundSince, registerAskedAt, bounds } }, { at }: { at: number }) =>
+      hasElapsed(unboundSince, at, bounds.unboundMs) && hasElapsed(registerAskedAt, at, bounds.registerMs),
   },
 });
 
@@ -78,11 +78,6 @@ const bound = [
   },
   { target: '#providerSocket.Bound.Immediate', actions: { type: 'bind', params: fact } },
 ] as const;
-/** A clock that went back: the bound runs anew from now, so that no socket is kept for longer than one more bound. */
-const restartUnbound = {
-  guard: { type: 'isUnboundFromTheFuture', params: fact },
-  actions: { type: 'unbind', params: fact },
-} as const;
 
 export const providerSocketMachine = socket.createMachine({
   id: 'providerSocket',
@@ -100,10 +95,7 @@ export const providerSocketMachine = socket.createMachine({
         Waiting: {
           on: {
             'register.asked': { target: 'Registering', actions: { type: 'asked', params: fact } },
-            'time.passed': [
-              { guard: { type: 'isOverdue', params: fact }, target: '#providerSocket.Reaped' },
-              restartUnbound,
-            ],
+            'time.passed': { guard: { type: 'isOverdue', params: fact }, target: '#providerSocket.Reaped' },
           },
         },
         Registering: {
@@ -111,10 +103,10 @@ export const providerSocketMachine = socket.createMachine({
             'register.asked': { actions: { type: 'asked', params: fact } },
             'register.accepted': bound,
             'register.failed': { target: 'Waiting', actions: 'answered' },
-            'time.passed': [
-              { guard: { type: 'isOverdueAndUnanswered', params: fact }, target: '#providerSocket.Reaped' },
-              restartUnbound,
-            ],
+            'time.passed': {
+              guard: { type: 'isOverdueAndUnanswered', params: fact },
+              target: '#providerSocket.Reaped',
+            },
           },
         },
       },

@@ -2,7 +2,7 @@
  * reader: one lane for each member that is owed something, and no lane for the others.
  *
  *   R1  what is owed is asked of the store, at the start and again every survey, never of memory
- *   R5  lanes are independent; the reader only starts them, nudges them and lets them go
+ *   R5  lanes are independent; the reader only starts them, nudges them and lets them go, also one that failed
  *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, and at most `placingLimit` of
  *       them look for their place, so that what one start holds in memory and asks of the broker does not grow
  *
@@ -16,6 +16,7 @@ import {
   deafToLateFailures,
   type EffectFailed,
   ends,
+  failuresOf,
   heard,
   reasonOf,
   surpriseOf,
@@ -51,16 +52,15 @@ export interface ReaderInput {
 }
 
 interface ReaderContext extends ReaderInput {
-  /** Lanes by member: how many nudges each was sent. */
-  readonly lanes: Readonly<Record<string, number>>;
+  /** Lanes by member: the child's id and how many nudges it was sent. */
+  readonly lanes: Readonly<Record<string, { id: string; sent: number }>>;
   /** Members that wait for a lane, with the reviews that it must make first. */
   readonly waiting: Readonly<Record<string, number>>;
   /** Members whose lane is looking for its place. */
   readonly placing: Readonly<Record<string, true>>;
+  readonly started: number;
   readonly failures: number;
 }
-
-const childOf = (member: string): string => `lane.${member}`;
 
 const reader = setup({
   types: { context: {} as ReaderContext, events: {} as ReaderEvent, input: {} as ReaderInput },
@@ -78,11 +78,12 @@ const reader = setup({
       const lanes = { ...context.lanes };
       const waiting = { ...context.waiting };
       const placing = { ...context.placing };
+      let { started } = context;
       for (const { member, nudge } of nudges) {
         const known = lanes[member];
         if (known !== undefined) {
-          lanes[member] = known + 1;
-          enqueue.sendTo(childOf(member), nudge);
+          lanes[member] = { ...known, sent: known.sent + 1 };
+          enqueue.sendTo(known.id, nudge);
           continue;
         }
         const reviews = (waiting[member] ?? 0) + (nudge.type === 'review.asked' ? 1 : 0);
@@ -94,43 +95,44 @@ const reader = setup({
       );
       for (const member of Object.keys(waiting)) {
         if (room-- <= 0) break;
-        const id = childOf(member);
+        const id = `lane.${member}.${started++}`;
         const reviews = waiting[member] ?? 0;
         delete waiting[member];
-        lanes[member] = reviews;
+        lanes[member] = { id, sent: reviews };
         placing[member] = true;
         enqueue.spawnChild('lane', { id, input: { member, ...context.lane } });
         for (let i = 0; i < reviews; i++) enqueue.sendTo(id, { type: 'review.asked' } satisfies LaneNudge);
       }
-      enqueue.assign({ lanes, waiting, placing });
+      enqueue.assign({ lanes, waiting, placing, started });
     }),
     letGo: enqueueActions(({ context, enqueue }, { member }: { member: string }) => {
-      const { [member]: _lane, ...lanes } = context.lanes;
+      const { [member]: lane, ...lanes } = context.lanes;
       const { [member]: _placed, ...placing } = context.placing;
-      enqueue.stopChild(childOf(member));
+      if (lane !== undefined) enqueue.stopChild(lane.id);
       enqueue.assign({ lanes, placing });
     }),
-    /** What its member is owed is in the store: the next survey starts another one. */
-    dropFailed: assign(({ context, event }) => {
-      const member = surpriseOf({ event }).effect.slice('lane.'.length);
-      const { [member]: _lane, ...lanes } = context.lanes;
-      const { [member]: _placed, ...placing } = context.placing;
-      return { lanes, placing };
-    }),
-    tellFailed: (_, _facts: { effect: string; message: string }) => {},
     countPlaced: assign(({ context }, { member }: { member: string }) => {
       const { [member]: _placed, ...placing } = context.placing;
       return { placing };
     }),
+    /** A lane that failed waits for a place like any other: it is started anew with the next nudge or survey. */
+    requeue: assign(({ context }, { member }: { member: string }) => {
+      const { [member]: _failed, ...lanes } = context.lanes;
+      const { [member]: _placed, ...placing } = context.placing;
+      return { lanes, placing, waiting: { ...context.waiting, [member]: context.waiting[member] ?? 0 } };
+    }),
     /** Bound by the services: what the lane had in hand is dropped with it. */
     forgetLane: (_, _facts: { member: string }) => {},
+    tellFailed: (_, _facts: { effect: string; message: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     forgetFailures: assign({ failures: 0 }),
   },
   guards: {
     isPlacing: ({ context }, { member }: { member: string }) => context.placing[member] === true,
+    isSurvey: (_, { effect }: { effect: string }) => effect === 'survey',
+    isLane: ({ context }, { effect }: { effect: string }) => memberOf(context, effect) !== undefined,
     hasMetAll: ({ context }, { member, nudges }: { member: string; nudges: number }) =>
-      context.lanes[member] === nudges,
+      context.lanes[member]?.sent === nudges,
   },
   delays: {
     surveyEvery: 60_000,
@@ -142,12 +144,12 @@ interface Nudge {
   readonly member: string;
   readonly nudge: LaneNudge;
 }
-/** A lane that fails takes nobody with it (R5). */
-const failed: Readonly<Record<never, never>> = {
-  'xstate.error.actor.lane.*': {
-    actions: ['dropFailed', { type: 'tellFailed', params: surpriseOf }, { type: 'nudge', params: { nudges: [] } }],
-  },
-};
+const fact = <E>({ event }: { event: E }): E => event;
+const memberOf = ({ lanes }: ReaderContext, id: string): string | undefined =>
+  Object.keys(lanes).find((member) => lanes[member]?.id === id);
+const failedLane = ({ context, event }: { context: ReaderContext; event: EffectFailed }) => ({
+  member: memberOf(context, event.effect) ?? '',
+});
 const each = (members: readonly string[], nudge: LaneNudge) => ({
   nudges: members.map((member) => ({ member, nudge })),
 });
@@ -159,11 +161,19 @@ const surveyed = {
 
 export const readerMachine = reader.createMachine({
   id: 'reader',
-  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, placing: {}, failures: 0 }),
+  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, placing: {}, started: 0, failures: 0 }),
   initial: 'Listening',
   on: {
     ...deafToLateFailures,
-    ...failed,
+    ...failuresOf('lane'),
+    'effect.failed': {
+      guard: { type: 'isLane', params: fact },
+      actions: [
+        { type: 'tellFailed', params: fact },
+        { type: 'forgetLane', params: failedLane },
+        { type: 'requeue', params: failedLane },
+      ],
+    },
     'members.owed': {
       actions: { type: 'nudge', params: ({ event }) => each(event.members, { type: 'entries.arrived' }) },
     },
@@ -228,7 +238,11 @@ export const readerMachine = reader.createMachine({
       },
       on: {
         'confirmations.lost': { target: 'BackingOff', actions: 'countFailure' },
-        'effect.failed': { target: 'BackingOff', actions: 'countFailure' },
+        'effect.failed': {
+          guard: { type: 'isSurvey', params: fact },
+          target: 'BackingOff',
+          actions: 'countFailure',
+        },
       },
     },
     BackingOff: { after: { backOff: 'Listening' } },

@@ -9,7 +9,7 @@
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import type { Ask, JoinAnswer, LeaveAnswer } from '../domain/membership.ts';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, failuresOf, surpriseOf } from './effects.ts';
 import { type MembershipReport, membershipMachine } from './membership.machine.ts';
 
 export type PendingFact = { type: 'rows.pending'; keys: string[] } | { type: 'broker.silent' };
@@ -21,16 +21,13 @@ export type RegistryEvent =
   | { type: 'membership.asked'; key: string; ask: Ask };
 
 interface RegistryContext {
-  /** Actors by row key: how many requests each was sent. */
-  readonly rows: Readonly<Record<string, number>>;
+  /** Actors by row key: the child's id and how many requests it was sent. */
+  readonly rows: Readonly<Record<string, { id: string; sent: number }>>;
+  readonly started: number;
   readonly failures: number;
 }
 
 type Asked = { key: string; ask: Ask };
-
-/** Requests for one row that may wait at a time. */
-const ASKS_LIMIT = 32;
-const childOf = (key: string): string => `membership.${key}`;
 
 const registry = setup({
   types: { context: {} as RegistryContext, events: {} as RegistryEvent },
@@ -41,51 +38,54 @@ const registry = setup({
   actions: {
     told: raise(answerOf<RegistryEvent>()),
     faulted: raise(surpriseOf),
-    /** It will not answer: whoever waits hears nothing, and asks again. */
-    dropFailed: assign(({ context, event }) => {
-      const { [surpriseOf({ event }).effect.slice('membership.'.length)]: _failed, ...rows } = context.rows;
-      return { rows };
-    }),
-    tellFailed: (_, _facts: { effect: string; message: string }) => {},
     ask: enqueueActions(({ context, enqueue }, { asks }: { asks: readonly Asked[] }) => {
       const rows = { ...context.rows };
+      let { started } = context;
       for (const { key, ask } of asks) {
         const known = rows[key];
-        if (known === undefined)
-          enqueue.spawnChild('membership', { id: childOf(key), input: { key, asksLimit: ASKS_LIMIT } });
-        rows[key] = (known ?? 0) + 1;
-        enqueue.sendTo(childOf(key), { type: 'request.asked', ask });
+        const id = known?.id ?? `membership.${key}.${started++}`;
+        if (known === undefined) enqueue.spawnChild('membership', { id, input: { key } });
+        rows[key] = { id, sent: (known?.sent ?? 0) + 1 };
+        enqueue.sendTo(id, { type: 'request.asked', ask });
       }
-      enqueue.assign({ rows });
+      enqueue.assign({ rows, started });
     }),
     letGo: enqueueActions(({ context, enqueue }, { key }: { key: string }) => {
-      const { [key]: _met, ...rows } = context.rows;
-      enqueue.stopChild(childOf(key));
+      const { [key]: row, ...rows } = context.rows;
+      if (row !== undefined) enqueue.stopChild(row.id);
       enqueue.assign({ rows });
     }),
+    /** Whoever asked the failed actor hears nothing and may ask again; the row is met by a new actor. */
+    letGoFailed: assign(({ context }, { effect }: { effect: string }) => ({
+      rows: Object.fromEntries(Object.entries(context.rows).filter(([, { id }]) => id !== effect)),
+    })),
     /** Bound by the services: hands the answer to whoever holds the ticket. */
     answer: (_, _answered: { ticket: string; answer: JoinAnswer | LeaveAnswer }) => {},
+    tellFailed: (_, _facts: { effect: string; message: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
   },
   guards: {
-    hasMetAll: ({ context }, { key, asks }: { key: string; asks: number }) => context.rows[key] === asks,
+    isOwn: (_, { effect }: { effect: string }) => effect === 'listPending',
+    hasMetAll: ({ context }, { key, asks }: { key: string; asks: number }) => context.rows[key]?.sent === asks,
   },
   delays: { backOff: ({ context }) => backOff(context.failures, 250, 30_000) },
 });
 
-/** A membership actor that fails takes nobody with it. */
-const failed: Readonly<Record<never, never>> = {
-  'xstate.error.actor.membership.*': { actions: ['dropFailed', { type: 'tellFailed', params: surpriseOf }] },
-};
 const fact = <E>({ event }: { event: E }): E => event;
 
 export const registryMachine = registry.createMachine({
   id: 'registry',
-  context: { rows: {}, failures: 0 },
+  context: { rows: {}, started: 0, failures: 0 },
   initial: 'Resuming',
   on: {
     ...deafToLateFailures,
-    ...failed,
+    ...failuresOf('membership'),
+    'effect.failed': {
+      actions: [
+        { type: 'tellFailed', params: fact },
+        { type: 'letGoFailed', params: fact },
+      ],
+    },
     'membership.asked': { actions: { type: 'ask', params: ({ event }) => ({ asks: [event] }) } },
     'membership.quiet': { guard: { type: 'hasMetAll', params: fact }, actions: { type: 'letGo', params: fact } },
     'request.answered': { actions: { type: 'answer', params: fact } },
@@ -102,7 +102,7 @@ export const registryMachine = registry.createMachine({
           },
         },
         'broker.silent': { target: 'BackingOff', actions: 'countFailure' },
-        'effect.failed': { target: 'BackingOff', actions: 'countFailure' },
+        'effect.failed': { guard: { type: 'isOwn', params: fact }, target: 'BackingOff', actions: 'countFailure' },
       },
     },
     Registering: { tags: 'serving' },

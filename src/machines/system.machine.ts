@@ -20,7 +20,11 @@ export type SystemEvent =
   | BrokerWatchReport
   | DaemonReport
   | { type: 'connection.lost-track'; why: string }
+  | LivenessFact
   | { type: 'stop.requested'; signal: string };
+
+/** Nobody is answered whether the responder is bound. It takes nothing else down. */
+export type LivenessFact = { type: 'liveness.lost'; why: string };
 
 export interface SystemInput {
   readonly daemon: DaemonInput;
@@ -43,9 +47,11 @@ const system = setup({
     daemon: daemonMachine,
     brokerWatch: brokerWatchMachine,
     hearConnection: heard<ConnectionFact, undefined>('hearConnection'),
+    answerLiveness: heard<LivenessFact, undefined>('answerLiveness'),
   },
   actions: {
     lost: raise(({ event }): SystemEvent => ({ type: 'connection.lost-track', why: reasonOf({ event }) })),
+    unanswered: raise(({ event }): SystemEvent => ({ type: 'liveness.lost', why: reasonOf({ event }) })),
     keepEnd: assign((_, { end, message }: { end: DaemonEnd; message: string }) => ({ end, message })),
     toWatch: sendTo('brokerWatch', (_, news: ConnectionFact) => news),
     toDaemon: sendTo('daemon', (_, news: BrokerWatchReport | { type: 'broker.disconnected' }) => news),
@@ -53,6 +59,7 @@ const system = setup({
     tellGone: (_, _facts: BrokerWatchReport) => {},
     tellStarted: (_, _facts: { type: 'daemon.started' }) => {},
     tellQuiesced: (_, _facts: { why: string }) => {},
+    tellLivenessLost: (_, _facts: { why: string }) => {},
   },
 });
 
@@ -99,6 +106,11 @@ export const systemMachine = system.createMachine({
       invoke: [
         { id: 'brokerWatch', src: 'brokerWatch', input: ({ context }) => context.brokerWatch },
         { id: 'hearConnection', src: 'hearConnection', onError: { actions: 'lost' } },
+        {
+          id: 'answerLiveness',
+          src: 'answerLiveness',
+          onError: { actions: 'unanswered' },
+        },
       ],
       initial: 'Binding',
       states: {
@@ -118,6 +130,7 @@ export const systemMachine = system.createMachine({
         'credential.expired': passed,
         'broker.gone': gone,
         'broker.past-backstop': gone,
+        'liveness.lost': { actions: { type: 'tellLivenessLost', params: fact } },
         'connection.lost-track': {
           actions: { type: 'stopDaemon', params: ({ event }) => ({ signal: event.why }) },
         },

@@ -9,7 +9,7 @@ import {
   type WindowFact,
 } from '../machines/broker-watch.machine.ts';
 import { daemonMachine, type StepFact } from '../machines/daemon.machine.ts';
-import { systemMachine } from '../machines/system.machine.ts';
+import { type LivenessFact, systemMachine } from '../machines/system.machine.ts';
 import { bindFanout, bindRails, bindReader, bindRegistry, type DeliveryServices } from './bind-delivery.ts';
 import { ask, listen } from './bind-effects.ts';
 import { bindLease, type LeaseServices } from './bind-lease.ts';
@@ -39,6 +39,8 @@ export interface DaemonServices extends DeliveryServices {
 
 export interface SystemServices extends DaemonServices {
   hearConnection(tell: (news: ConnectionFact) => void): Stoppable;
+  /** Answers everybody who asks whether the responder is bound. */
+  answerLiveness(lost: (why: string) => void): Stoppable;
   /** How long the broker has been away, and how much of it this process was itself late. */
   measureOutage(of: { since: number }): Outage;
   readonly space: string;
@@ -97,27 +99,27 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
 
 export function bindSystem(services: SystemServices) {
   const { journal } = services;
+  const measure = <Fact extends WindowFact | BackstopFact>(type: Fact['type']) =>
+    ask<Fact, { since: number }>(async (of) => ({ type, ...services.measureOutage(of) }) as Fact);
   return systemMachine.provide({
     actors: {
       daemon: bindDaemon(services),
       brokerWatch: brokerWatchMachine.provide({
         actors: {
-          measureForWindow: ask<WindowFact, { since: number }>(async (of) => ({
-            type: 'window.measured',
-            ...services.measureOutage(of),
-          })),
-          measureForBackstop: ask<BackstopFact, { since: number }>(async (of) => ({
-            type: 'backstop.measured',
-            ...services.measureOutage(of),
-          })),
+          measureForWindow: measure<WindowFact>('window.measured'),
+          measureForBackstop: measure<BackstopFact>('backstop.measured'),
         },
       }),
       hearConnection: listen<ConnectionFact, undefined>((tell) => services.hearConnection(tell)),
+      answerLiveness: listen<LivenessFact, undefined>((tell) =>
+        services.answerLiveness((why) => tell({ type: 'liveness.lost', why })),
+      ),
     },
     actions: {
       tellGone: (_, { type }) => journal.tell(type),
       tellStarted: () => journal.tell('daemon.started'),
       tellQuiesced: (_, facts) => journal.tell('daemon.quiesced', facts),
+      tellLivenessLost: (_, facts) => journal.tell('liveness.lost', facts),
     },
   });
 }

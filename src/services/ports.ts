@@ -289,8 +289,10 @@ export interface SecretStore {
 
 /** The record of a running process of ours. */
 export interface ProcessRecord {
+  /** Says that this process has begun, so that it can be found and stopped before it is the one. */
+  begin(): void;
   /** Writes that this process is the one; over whatever is there. */
   write(): void;
-  /** Takes the record away, if it names this process. */
+  /** Takes both away, the record only if it names this process. */
   remove(): void;
 }

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { catalogue } from '../../src/machines/catalogue.ts';
-import { unproved } from '../support/paths/proved.ts';
+import { type Supervised, supervision } from '../../src/machines/supervision.ts';
+import { camelOf, unproved } from '../support/paths/proved.ts';
 
 it('every machine file is in the catalogue, with samples and a path test', () => {
   expect(unproved().join('\n')).toBe('');
@@ -13,6 +14,13 @@ it('a machine without samples or test is named', () => {
   const faults = unproved([...catalogue, { ...lease, name: 'ghost' }]);
   expect(faults).toContain('ghost has no samples');
   expect(faults).toContain('the catalogue lists "ghost", which has no machine file');
+});
+
+it('every machine has its place in the tree of actors', () => {
+  const names = ({ name, children = [] }: Supervised): string[] => [name, ...children.flatMap(names)];
+  const placed = supervision.flatMap(names);
+  expect(catalogue.map(({ name }) => camelOf(name)).filter((name) => !placed.includes(name))).toEqual([]);
+  expect(placed.filter((name, n) => placed.indexOf(name) !== n)).toEqual([]);
 });
 
 it('no source starts an actor from a stored snapshot: timers would not be armed again (PTH-01)', () => {

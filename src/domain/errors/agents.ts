@@ -14,7 +14,17 @@ export const agentErrors = defineErrors({
   },
   'agent.list': {
     kind: 'retry',
-    template: 'the agents cannot be listed: {what} was not answered: {reason}',
+    template: 'the agents cannot be told: {what} was not answered: {reason}',
+    help: 'Nothing was changed. Try again, or see what is wrong with "cotal status".',
+  },
+  'channel.set': {
+    kind: 'retry',
+    template: 'the row of channel {channel} was not written: {reason}',
+    help: 'Nothing was changed. Try again, or see what is wrong with "cotal status".',
+  },
+  'channel.list': {
+    kind: 'retry',
+    template: 'the channels cannot be told: {what} was not answered: {reason}',
     help: 'Nothing was changed. Try again, or see what is wrong with "cotal status".',
   },
 });

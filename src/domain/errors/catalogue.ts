@@ -4,6 +4,7 @@ import { cliErrors } from './cli.ts';
 import { clientErrors } from './client.ts';
 import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './define.ts';
 import { deliveryErrors } from './delivery.ts';
+import { launcherErrors } from './launcher.ts';
 import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
 import { providerErrors } from './provider.ts';
@@ -15,6 +16,7 @@ export const errorCatalogue = {
   ...brokerErrors,
   ...agentErrors,
   ...deliveryErrors,
+  ...launcherErrors,
   ...clientErrors,
   ...cliErrors,
   ...providerErrors,

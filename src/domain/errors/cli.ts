@@ -34,9 +34,4 @@ export const cliErrors = defineErrors({
     template: 'there is no credential of agent {name} in {path}',
     help: 'Nothing was dialled. Add the agent with "cotal agent add {name}", or name the --root and --space that have it.',
   },
-  'broker.unreachable': {
-    kind: 'retry',
-    template: 'the broker at {url} cannot be used: {reason}',
-    help: 'Nothing was sent. Start the mesh with "cotal up", or see what is wrong with "cotal status".',
-  },
 });

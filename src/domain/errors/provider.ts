@@ -14,6 +14,16 @@ export const providerErrors = defineErrors({
     template: 'HOSTED_ATTACH_MS is {attach}, which is not below HOSTED_REAP_MS of {reap}',
     help: 'Nothing was started. An incumbent must be open to arbitration before it is reaped.',
   },
+  'hosted.no-wrangler': {
+    kind: 'refuse',
+    template: 'wrangler and the sources of the worker are not here',
+    help: 'Nothing was started. Run it from a checkout after npm install, or use "cotal hosted serve".',
+  },
+  'hosted.wrangler-failed': {
+    kind: 'fatal',
+    template: 'wrangler {command} ended with {code}',
+    help: 'Its own lines above say why.',
+  },
   'storage.conflict': {
     kind: 'refuse',
     template: 'the database refused a second row: {reason}',

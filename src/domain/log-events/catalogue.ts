@@ -1,10 +1,17 @@
 import { fill } from '../errors/define.ts';
+import { clientEvents } from './client.ts';
 import type { FactsOf, LogEntry } from './define.ts';
 import { deliveryEvents } from './delivery.ts';
+import { launcherEvents } from './launcher.ts';
 import { providerEvents } from './provider.ts';
 
 /** Every event that plane3 logs, by name. */
-export const logCatalogue = { ...deliveryEvents, ...providerEvents } as const satisfies Record<string, LogEntry>;
+export const logCatalogue = {
+  ...deliveryEvents,
+  ...launcherEvents,
+  ...clientEvents,
+  ...providerEvents,
+} as const satisfies Record<string, LogEntry>;
 
 export type LogName = keyof typeof logCatalogue;
 export type LogFacts<N extends LogName> = FactsOf<(typeof logCatalogue)[N]>;

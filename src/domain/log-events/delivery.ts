@@ -96,12 +96,21 @@ export const deliveryEvents = defineEvents({
     line: '✗ delivery: {effect} failed: {message}',
     meaning: 'Something nobody expected. The lease was given back.',
   },
+  'daemon.refused': {
+    level: 'error',
+    line: '✗ delivery: {message}',
+    meaning: 'The daemon does not serve, and why. What it had claimed was given back.',
+  },
   'daemon.ended': { level: 'info', meaning: 'The daemon has ended, and why.' },
   'daemon.quiesced': {
     level: 'warn',
     meaning: 'There is a doubt about the lease: nothing is served until it is settled.',
   },
   'daemon.started': { level: 'info', meaning: 'Everything is up, the lease watch too.' },
+  'liveness.lost': {
+    level: 'warn',
+    meaning: 'Nobody outside is answered whether the responder is bound. Delivery does not notice.',
+  },
   'rail.fault': { level: 'error', meaning: 'A request could not be answered for a reason nobody expected.' },
   'rail.dropped': { level: 'warn', meaning: 'A request whose reply subject lies outside its own subtree.' },
 });

@@ -36,6 +36,12 @@ export const isFresh = (
   return age >= 0 && age <= freshS;
 };
 
+/**
+ * Whether a bound that began at `since` is over at `at`. A beginning that lies as far in the future (a clock that went
+ * back) is over too: no clock makes a bound endless.
+ */
+export const hasElapsed = (since: number, at: number, boundMs: number): boolean => Math.abs(at - since) >= boundMs;
+
 /** Past this age a bound connection is no longer believed, and nothing that is written to it counts. */
 export const isStale = (lastSeen: number, now: number, { attachMs }: Pick<ProviderLimits, 'attachMs'>): boolean =>
   now - lastSeen >= attachMs;

@@ -26,22 +26,26 @@ export interface Wanted {
 const place = `+a.workspace_id = ? AND +a.location_node_id = ? AND +a.provider_name = ? AND a.released_at IS NULL`;
 const notExpired = '(d.expires_at IS NULL OR d.expires_at > ?)';
 
-/** Rows of each wanted agent, ascending, at most `rows` in all; one round trip. */
+/**
+ * Rows of each wanted agent, ascending, at most `rows` in all. The page before it is marked delivered on the way: one
+ * round trip for one write and one query.
+ */
 export async function duePage(
   engine: Engine,
   at: ProviderAt,
-  wanted: readonly Wanted[],
-  rows: number,
+  { wanted, rows, written }: { wanted: readonly Wanted[]; rows: number; written: readonly string[] },
 ): Promise<readonly (readonly DueRow[])[]> {
-  const [only, ...others] = wanted;
-  if (only === undefined) return [];
-  if (others.length === 0) return [(await engine.storage.query(pageOf(engine, at, only, rows))).map(dueRow)];
-  const share = Math.floor(rows / wanted.length);
-  if (share > 1) {
-    const pages = await engine.storage.batch(wanted.map((each) => pageOf(engine, at, each, share)));
-    return pages.map((page) => page.map(dueRow));
-  }
-  const next = Map.groupBy((await engine.storage.query(nextOf(engine, at, wanted))).map(dueRow), (row) => row.agent);
+  const share = Math.max(1, Math.floor(rows / wanted.length));
+  const reads = share > 1 ? wanted.map((each) => pageOf(engine, at, each, share)) : [nextOf(engine, at, wanted)];
+  const marks = written.length > 0 ? [deliveredMark(engine, written)] : [];
+  const [only] = reads;
+  const results =
+    reads.length === 1 && marks.length === 0 && only !== undefined
+      ? [await engine.storage.query(only)]
+      : (await engine.storage.batch([...marks, ...reads])).slice(marks.length);
+  const pages = results.map((page) => page.map(dueRow));
+  if (share > 1) return pages;
+  const next = Map.groupBy(pages[0] ?? [], (row) => row.agent);
   return wanted.map(({ agent }) => next.get(agent) ?? []);
 }
 

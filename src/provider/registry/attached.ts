@@ -21,6 +21,8 @@ type SocketSnapshot = SnapshotFrom<typeof providerSocketMachine>;
 export class Attached {
   readonly socket: NodeSocket;
   readonly window: Window;
+  /** Ids of queued rows that were written here and are not marked delivered yet: the next page does it. */
+  unmarked: readonly string[] = [];
   #snapshot: SocketSnapshot;
   #lastSeen: number;
   #projection: Projection | null;

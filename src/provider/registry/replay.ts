@@ -1,7 +1,8 @@
 /**
  * Replay (rule 6). A pump of a connection is at most one job in the node's queue: it does one page and gives the queue
- * back. A page is one query and one write; between the query's answer and its frames there is no await. It stops at the
- * first frame that could not be written, at a full window, and after its pages of one wake; the alarm goes on.
+ * back. A page is one query, and the one write that marks the page before it, in one round trip; between the query's
+ * answer and its frames there is no await. It stops at the first frame that could not be written, at a full window, and
+ * after its pages of one wake; the alarm goes on.
  */
 import { type Delivery, passedEmpty, wrote } from '../../domain/provider/delivery.ts';
 import { byteLength } from '../../domain/provider/names.ts';
@@ -21,7 +22,8 @@ type Entry = readonly [agent: string, delivery: Delivery];
 /** Puts the pump of a connection into the queue, unless it is there. */
 export function pump(node: NodeState, attached: Attached): void {
   const { connection } = attached;
-  if (node.pumping.has(connection) || node.ready.wanting(connection).length === 0) return;
+  const isIdle = node.ready.wanting(connection).length === 0 && attached.unmarked.length === 0;
+  if (node.pumping.has(connection) || isIdle) return;
   if (node.pages >= node.limits.pagesPerWake) {
     node.watch(node.host.now());
     return;
@@ -49,10 +51,14 @@ export async function drain(node: NodeState, attached: Attached, agent: string):
 async function page(node: NodeState, attached: Attached, wanting: readonly Entry[]): Promise<'more' | 'stopped'> {
   const provider = attached.provider;
   const isFenced = () => attached.provider?.name !== provider?.name || !isDeliverable(node, attached);
-  if (provider === undefined || isFenced() || wanting.length === 0) return 'stopped';
+  if (provider === undefined || isFenced()) return 'stopped';
   const at = node.at(provider.name);
   node.pages += 1;
   try {
+    if (wanting.length === 0) {
+      await mark(node, attached);
+      return 'stopped';
+    }
     if (!attached.window.isKnown) await remember(node, attached);
     if (attached.isProbeDue(wanting.length, node.limits.pageRows)) {
       const withRows = await node.bounded(agentsWithRows(node.engine, wanting.map(wantedOf)));
@@ -65,19 +71,31 @@ async function page(node: NodeState, attached: Attached, wanting: readonly Entry
       return 'more';
     }
     const taken = wanting.slice(0, node.limits.pageRows);
-    const rows = await node.bounded(duePage(node.engine, at, taken.map(wantedOf), node.limits.pageRows));
+    const written = attached.unmarked;
+    const asked = { wanted: taken.map(wantedOf), rows: node.limits.pageRows, written };
+    const rows = await node.bounded(duePage(node.engine, at, asked));
+    attached.unmarked = [];
+    if (written.length > 0) await node.steps.at('replay.marked');
     await node.steps.at('replay.read');
     if (isFenced()) return 'stopped';
     const { sent, ended } = write(node, attached, taken, rows);
+    attached.unmarked = sent;
     await node.steps.at('replay.sent');
-    if (sent.length > 0) await node.bounded(markDelivered(node.engine, sent));
-    await node.steps.at('replay.marked');
+    if (ended === 'stopped') await mark(node, attached);
     return ended;
   } catch (error) {
     node.journal.tell('replay.failed', { ...node.names(attached), reason: messageOf(error) });
     node.watch(node.host.now() + node.limits.againMs);
     return 'stopped';
   }
+}
+
+/** Writes down what the last page wrote, where no next page does it. */
+async function mark(node: NodeState, attached: Attached): Promise<void> {
+  if (attached.unmarked.length === 0) return;
+  await node.bounded(markDelivered(node.engine, attached.unmarked));
+  attached.unmarked = [];
+  await node.steps.at('replay.marked');
 }
 
 const passEmpty = (node: NodeState, attached: Attached, empty: readonly Entry[]): void =>

@@ -81,7 +81,8 @@ export function nextDeadline(node: NodeState): number | null {
   const due: number[] = [];
   for (const attached of node.sockets.values()) {
     if (attached.isGone) continue;
-    due.push(attached.due);
+    // No clock that jumped lets a socket go unexamined for longer than its bound.
+    due.push(Math.min(attached.due, now + node.limits.reapMs));
     if (attached.isBound) due.push(retryDue(node));
   }
   if (node.records.owed().length > 0) due.push(now + node.limits.againMs);

@@ -8,6 +8,7 @@ import { memberKey } from '../../domain/names.ts';
 import { RoutingIndex } from '../../domain/routing.ts';
 import type { Clock, Copies, Entries, Journal, Posts, Rails, Rows, RowWatch, Silent, Stoppable } from '../ports.ts';
 import type { Tally } from '../tally.ts';
+import { ChannelSightings } from './channel-sightings.ts';
 import { FanoutWork, type Unsettled } from './fanout-work.ts';
 import { LaneWork } from './lane-work.ts';
 import { MembershipWork } from './membership-work.ts';
@@ -60,6 +61,7 @@ export class ServingPeriod {
   readonly #setting: PeriodSetting;
   readonly #tell: (news: PeriodNews) => void;
   readonly #reviews = new Reviews();
+  readonly #sightings = new ChannelSightings((channel) => this.index.classRevision(channel));
   #watch: Stoppable | undefined;
   #isClosed = false;
 
@@ -92,7 +94,10 @@ export class ServingPeriod {
   async open(): Promise<{ kind: 'open' } | Silent> {
     let following = false;
     const followed = await this.ports.rowWatch.follow({
-      channel: (key, row, revision) => this.index.applyChannel(key, row, revision),
+      channel: (key, row, revision) => {
+        this.index.applyChannel(key, row, revision);
+        this.#sightings.applied(key);
+      },
       member: (channel, member, row, revision) => this.index.applyMember(channel, member, row, revision),
       acl: (member, acl, revision) => {
         this.index.applyAcl(member, acl, revision);
@@ -122,6 +127,7 @@ export class ServingPeriod {
         index: this.index,
         maxPayload: () => this.ports.maxPayload(),
         ask: (key, ask) => this.#ask(key, ask),
+        channelSeen: (channel, revision) => this.#sightings.wait(channel, revision),
         review: (member) => this.#review(member, {}),
       }),
       ...handlers,
@@ -154,6 +160,7 @@ export class ServingPeriod {
     this.#isClosed = true;
     this.tickets.clear();
     this.#reviews.clear();
+    this.#sightings.clear();
     this.lanes.clear();
     void this.#watch?.stop();
     return this.fanout.unsettled();

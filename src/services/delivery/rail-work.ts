@@ -12,12 +12,14 @@ import {
   type DataOf,
   type DeliveryOp,
   HISTORY_DEFAULT,
+  OWED_MAX,
   readRequest,
 } from '../../domain/rail.ts';
 import type { RoutingIndex } from '../../domain/routing.ts';
 import { type AclState, mayRead } from '../../domain/rows.ts';
 import { memberRowKey } from '../../domain/subjects.ts';
 import type { Clock, Copies, Entries, Posts, RailRequest, Rows, StoredPost } from '../ports.ts';
+import { owedTo, owedToAll } from './owed-answers.ts';
 
 export type Silence = 'silent';
 type Handler<O extends DeliveryOp | AdminOp> = (asked: {
@@ -37,6 +39,8 @@ export interface RailPorts {
   maxPayload(): number;
   /** Puts a request to the row's membership actor; resolves with its answer, or never. */
   ask(key: string, ask: { kind: 'join' } | { kind: 'leave'; generation: number }): Promise<JoinAnswer | LeaveAnswer>;
+  /** Resolves when the writer routes by this revision of the channel's row. */
+  channelSeen(channel: string, revision: number): Promise<void>;
   /** Has the member's lane look at its copies again. */
   review(member: string): Promise<{ withdrawn: number; removed: number }>;
 }
@@ -59,7 +63,7 @@ export async function answerRequest(handlers: Handlers, request: RailRequest): P
 
 /** The operations of `ctl.delivery`, and those of `ctl.delivery-admin` that need nothing but the delivery stores. */
 export function deliveryHandlers(ports: RailPorts): Handlers {
-  const { rows, posts, entries, copies, index, clock, space } = ports;
+  const { rows, posts, index, space } = ports;
 
   /** The one live lifecycle of a principal; which it is, is never the caller's to say. */
   const lifecycleOf = async (principal: string): Promise<{ member: Member; acl: AclState } | Silence> => {
@@ -112,28 +116,22 @@ export function deliveryHandlers(ports: RailPorts): Handlers {
     pendingCount: async ({ principal }) => {
       const lifecycle = await lifecycleOf(principal);
       if (lifecycle === 'silent') return 'silent';
-      const { member } = lifecycle;
-      const key = memberKey(member);
-      const [owed, held, mark] = await Promise.all([
-        entries.counts({ member }),
-        copies.counts({ member }),
-        rows.mark({ member }),
-      ]);
-      if (owed.kind === 'silent' || held.kind === 'silent' || mark.kind === 'silent') return 'silent';
-      const givenUp = mark.mark.givenUp?.count ?? 0;
-      const first = await entries.page({ member, after: mark.mark.givenUp?.upTo ?? 0, limit: 1 });
-      if (first.kind === 'silent') return 'silent';
-      const oldest = first.entries[0];
-      const shortfall = [...index.memberships()].find(
-        (each) => memberKey(each.member) === key && each.row.shortfall !== undefined,
-      )?.row.shortfall;
-      return {
-        pending: Math.max(0, (owed.counts.get(key) ?? 0) - givenUp),
-        handedOff: held.counts.get(key) ?? 0,
-        oldestAgeMs: oldest === undefined ? null : Math.max(0, clock.now().wallMs - oldest.storedAt),
-        givenUp,
-        ...(shortfall === undefined ? {} : { shortfall }),
-      };
+      return owedTo(ports, lifecycle.member);
+    },
+
+    channelSeen: async ({ args: { channel, revision } }) => {
+      await ports.channelSeen(channel, revision);
+      return { seen: true, class: index.classOf(channel) };
+    },
+
+    owed: async ({ args: { principal, after = '', limit = OWED_MAX } }) => {
+      if (principal === undefined) return owedToAll(ports, { after, limit });
+      const lifecycle = await lifecycleOf(principal);
+      if (lifecycle === 'silent') return 'silent';
+      const owed = await owedTo(ports, lifecycle.member);
+      return owed === 'silent'
+        ? 'silent'
+        : { members: [{ member: memberKey(lifecycle.member), ...owed }], more: false };
     },
 
     reauthorize: async ({ args: { principal, lifecycleUid } }) =>

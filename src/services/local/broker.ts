@@ -23,6 +23,10 @@ export interface BrokerStart extends BrokerSettings {
   readonly dial: (url: string) => Promise<{ close(): Promise<void> }>;
   /** How long it may take to answer; 10 s unless told. */
   readonly timeoutMs?: number;
+  /** Told the pid at once, so that it can be recorded before anything else happens. */
+  readonly onSpawn?: (pid: number) => void;
+  /** Ends the wait for its answer; the process stays, for whoever stops it. */
+  readonly signal?: AbortSignal;
 }
 
 export type BrokerOutcome =
@@ -52,6 +56,7 @@ export async function startBroker(start: BrokerStart): Promise<BrokerOutcome> {
   const output = openSync(log, 'a', SECRET_FILE);
   const child = spawn(binary.path, ['-c', configPath(root)], { detached: true, stdio: ['ignore', output, output] });
   closeSync(output);
+  if (child.pid !== undefined) start.onSpawn?.(child.pid);
   const ended = endOf(child);
   const tail = () => lastLines(log, from);
   try {
@@ -66,7 +71,7 @@ export async function startBroker(start: BrokerStart): Promise<BrokerOutcome> {
       return { kind: 'silent', why: answer.why, lastLines: tail() };
     }
   } catch (error) {
-    child.kill('SIGKILL');
+    if (start.signal?.aborted !== true) child.kill('SIGKILL');
     throw error;
   }
   const { code, signal } = await ended;
@@ -78,10 +83,14 @@ export async function startBroker(start: BrokerStart): Promise<BrokerOutcome> {
 
 type Answer = { kind: 'answered'; url: string } | { kind: 'silent'; why: string } | { kind: 'exited' };
 
-async function untilAnswered(child: ChildProcess, { root, dial, timeoutMs = 10_000 }: BrokerStart): Promise<Answer> {
+async function untilAnswered(
+  child: ChildProcess,
+  { root, dial, signal, timeoutMs = 10_000 }: BrokerStart,
+): Promise<Answer> {
   const deadline = performance.now() + timeoutMs;
   let why = 'it has not said which port it has';
   while (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+    signal?.throwIfAborted();
     const url = portsOf(root, child.pid);
     if (url !== undefined) {
       try {
@@ -101,7 +110,7 @@ async function untilAnswered(child: ChildProcess, { root, dial, timeoutMs = 10_0
 const portsSchema = z.object({ nats: z.array(z.string()).min(1) });
 
 /** The URL in the ports file that this very process wrote, or undefined while there is none. */
-function portsOf(root: string, pid: number): string | undefined {
+export function portsOf(root: string, pid: number): string | undefined {
   for (const path of globSync(join(brokerFolder(root), `*_${pid}.ports`))) {
     const text = readIfThere(path);
     if (text === undefined || text === '') continue;

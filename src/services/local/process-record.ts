@@ -1,51 +1,115 @@
 /**
- * The record of a running process: `<root>/.cotal/<what>.<key>.pid`. Line 1 is the pid, line 2 `<boot id> <start ticks>`,
- * which together name one process for ever, or `-` where the system does not tell. Written by one rename, by the process
- * itself, and removed by it only while it names it.
+ * Records of running processes under `<root>/.cotal/`. `<what>.<key>.pid` is written by one rename, by the process itself,
+ * once it is the space's; it is removed by it only while it names it. Readers verify it before they believe it.
+ *
+ *   <what>.<key>.pid             the process that serves: pid, start time
+ *   <what>.<key>.starting.<pid>  one that has begun and is not yet the space's: so that it can always be found and stopped
+ *   <what>.<key>.pid.stopping    the reservation of a stop
+ *   <what>.<key>.stopped         somebody wants it stopped; whoever would start it again looks first
  */
-import { readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spaceKey } from '../../domain/names.ts';
+import {
+  judgeRecord,
+  type RecordedIdentity,
+  type RecordedProcess,
+  type RecordVerdict,
+  readRecord,
+  recordText,
+} from '../../domain/process-record.ts';
 import type { ProcessRecord } from '../ports.ts';
 import { cotalFolder } from './auth-store.ts';
 import { readIfThere, writeAtomic } from './files.ts';
+import { isCommandOf, lookAt, startOf } from './processes.ts';
 
-export type RecordedProcess = 'delivery' | 'manager' | 'broker';
-
-export const recordPath = (root: string, what: RecordedProcess, space: string): string =>
-  join(cotalFolder(root), `${what}.${spaceKey(space)}.pid`);
-
-export const logPath = (root: string, what: RecordedProcess, space: string): string =>
-  join(cotalFolder(root), `${what}.${spaceKey(space)}.log`);
-
-/** `<boot id> <start ticks>` of a process, or undefined where the system does not tell. */
-export function startOf(pid: number): string | undefined {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // The name in parentheses may hold anything; what counts comes after the last one.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    return ticks === undefined ? undefined : `${boot} ${ticks}`;
-  } catch {
-    return undefined;
-  }
+/** Which process of which space of which root. */
+export interface ProcessName {
+  readonly root: string;
+  readonly what: RecordedProcess;
+  readonly space: string;
 }
 
-export function processRecord({
-  root,
-  what,
-  space,
-}: {
-  root: string;
-  what: RecordedProcess;
-  space: string;
-}): ProcessRecord {
-  const path = recordPath(root, what, space);
-  const text = () => `${process.pid}\n${startOf(process.pid) ?? '-'}\n`;
+const nameOf = ({ what, space }: ProcessName): string => `${what}.${spaceKey(space)}`;
+const pathOf = (name: ProcessName, end: string): string => join(cotalFolder(name.root), `${nameOf(name)}${end}`);
+
+export const recordPath = (name: ProcessName): string => pathOf(name, '.pid');
+export const logPath = (name: ProcessName): string => pathOf(name, '.log');
+export const stoppingPath = (name: ProcessName): string => `${recordPath(name)}.stopping`;
+const startingPath = (name: ProcessName, pid: number): string => pathOf(name, `.starting.${pid}`);
+const stoppedPath = (name: ProcessName): string => pathOf(name, '.stopped');
+
+/** The record of this very process. */
+export function processRecord(name: ProcessName): ProcessRecord {
+  const path = recordPath(name);
+  const mine = { pid: process.pid, start: startOf(process.pid) };
   return {
-    write: () => writeAtomic(path, text()),
+    begin: () => recordStarting(name, mine),
+    write: () => {
+      writeAtomic(path, recordText(mine));
+      rmSync(startingPath(name, process.pid), { force: true });
+    },
     remove: () => {
-      if (readIfThere(path) === text()) rmSync(path, { force: true });
+      if (readIfThere(path) === recordText(mine)) rmSync(path, { force: true });
+      rmSync(startingPath(name, process.pid), { force: true });
     },
   };
+}
+
+/** Says that this process has begun to start; by whoever knows it first, it or its launcher. */
+export const recordStarting = (name: ProcessName, process: RecordedIdentity): void =>
+  writeFileSync(startingPath(name, process.pid), recordText(process));
+
+/** Writes the record of a process that cannot do it itself: the broker. */
+export const recordOther = (name: ProcessName, process: RecordedIdentity): void =>
+  writeAtomic(recordPath(name), recordText(process));
+
+export type RecordReading = { readonly kind: 'none' } | RecordVerdict;
+
+/** The record of a process, verified. What cannot be read as one is stale, and proves nobody's death. */
+export const readProcess = (name: ProcessName): RecordReading => readVerified(name, recordPath(name));
+
+function readVerified(name: ProcessName, path: string): RecordReading {
+  const text = readIfThere(path);
+  if (text === undefined) return { kind: 'none' };
+  const record = readRecord(text);
+  if ('reason' in record) return { kind: 'stale', reason: record.reason, dead: false };
+  return judgeRecord(record, lookAt(record.pid), isCommandOf(name));
+}
+
+/** Takes a record away that does not name a running process. */
+export function clearStale(name: ProcessName): void {
+  if (readProcess(name).kind === 'stale') rmSync(recordPath(name), { force: true });
+}
+
+/** Processes that have begun and are not yet the space's. Files of those that are gone are removed. */
+export function startingProcesses(name: ProcessName): RecordedIdentity[] {
+  const head = `${nameOf(name)}.starting.`;
+  return filesOf(name.root).flatMap((file) => {
+    if (!file.startsWith(head)) return [];
+    const path = join(cotalFolder(name.root), file);
+    const seen = readVerified(name, path);
+    if (seen.kind === 'running') return [{ pid: seen.pid, start: seen.start }];
+    if (seen.kind === 'stale') rmSync(path, { force: true });
+    return [];
+  });
+}
+
+export const markStopped = (name: ProcessName): void => writeAtomic(stoppedPath(name), `${process.pid}\n`);
+export const clearStopped = (name: ProcessName): void => rmSync(stoppedPath(name), { force: true });
+export const isStopped = (name: ProcessName): boolean => readIfThere(stoppedPath(name)) !== undefined;
+
+/** Spaces of which there is a record of this kind, whether it is true or not. */
+export const recordedSpaces = (root: string, what: RecordedProcess): string[] =>
+  filesOf(root).flatMap((file) => {
+    const [, key] = new RegExp(`^${what}\\.([0-9a-f]+)\\.(?:pid|starting\\.\\d+)$`).exec(file) ?? [];
+    return key === undefined ? [] : [Buffer.from(key, 'hex').toString('utf8')];
+  });
+
+function filesOf(root: string): string[] {
+  try {
+    return readdirSync(cotalFolder(root));
+  } catch {
+    return [];
+  }
 }

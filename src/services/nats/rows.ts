@@ -111,29 +111,39 @@ const subjectsSchema = z.object({
   state: z.object({ subjects: z.record(z.string(), z.number()).optional() }),
 });
 
-/**
- * Keys of a bucket that fit a filter (a key with wildcards), deleted ones that still have a marker included: from the
- * stream's own list of subjects, without a consumer.
- */
-export async function listKeys(
-  asked: Omit<RowAddress, 'key'> & { filter: string },
-): Promise<{ kind: 'listed'; keys: string[] } | { kind: 'failed'; failure: DriverFailure }> {
-  const { connection, bucket, filter, timeoutMs = TIMEOUT_MS } = asked;
-  const head = keySubject(bucket, '');
-  const keys: string[] = [];
+type Subjects = { kind: 'listed'; subjects: Map<string, number> } | { kind: 'failed'; failure: DriverFailure };
+
+/** Subjects of a stream that fit a filter, with how many messages each has: from the stream's own list, without a consumer. */
+export async function listSubjects(of: {
+  connection: NatsConnection;
+  stream: string;
+  filter: string;
+  timeoutMs?: number;
+}): Promise<Subjects> {
+  const { connection, stream, filter, timeoutMs = TIMEOUT_MS } = of;
+  const subjects = new Map<string, number>();
   try {
     for (;;) {
-      const query = JSON.stringify({ subjects_filter: keySubject(bucket, filter), offset: keys.length });
-      const reply = await connection.request(`$JS.API.STREAM.INFO.${bucketStream(bucket)}`, query, {
-        timeout: timeoutMs,
-      });
+      const query = JSON.stringify({ subjects_filter: filter, offset: subjects.size });
+      const reply = await connection.request(`$JS.API.STREAM.INFO.${stream}`, query, { timeout: timeoutMs });
       const page = subjectsSchema.safeParse(readJson(reply.data));
       if (!page.success) return { kind: 'failed', failure: { kind: 'unexpected', message: reply.string() } };
-      const subjects = Object.keys(page.data.state.subjects ?? {});
-      keys.push(...subjects.map((subject) => subject.slice(head.length)));
-      if (subjects.length === 0 || keys.length >= (page.data.total ?? 0)) return { kind: 'listed', keys };
+      const found = Object.entries(page.data.state.subjects ?? {});
+      for (const [subject, count] of found) subjects.set(subject, count);
+      if (found.length === 0 || subjects.size >= (page.data.total ?? 0)) return { kind: 'listed', subjects };
     }
   } catch (error) {
     return { kind: 'failed', failure: parseDriverError(error) };
   }
+}
+
+/** Keys of a bucket that fit a filter (a key with wildcards), deleted ones that still have a marker included. */
+export async function listKeys(
+  asked: Omit<RowAddress, 'key'> & { filter: string },
+): Promise<{ kind: 'listed'; keys: string[] } | { kind: 'failed'; failure: DriverFailure }> {
+  const { bucket, filter, ...more } = asked;
+  const head = keySubject(bucket, '');
+  const listed = await listSubjects({ ...more, stream: bucketStream(bucket), filter: keySubject(bucket, filter) });
+  if (listed.kind === 'failed') return listed;
+  return { kind: 'listed', keys: [...listed.subjects.keys()].map((subject) => subject.slice(head.length)) };
 }

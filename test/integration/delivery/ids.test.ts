@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buckets, streams } from '../../../src/domain/subjects.ts';
-import { deleteRow, readRow } from '../../../src/services/nats/rows.ts';
+import { deleteRow, readRow, writeRow } from '../../../src/services/nats/rows.ts';
 import { texts } from '../../support/delivery/agent.ts';
 import { countIn } from '../../support/delivery/store.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
@@ -56,7 +56,7 @@ describe('ids', () => {
         async () => (await readRow(lanes)).kind === 'found',
         () => suite.running.state(),
       );
-      if (!floor) await deleteRow(lanes);
+      await (floor ? writeRow({ ...lanes, value: { floor: 1 } }) : deleteRow(lanes));
       const removed = await delivery.request(`$JS.API.CONSUMER.DELETE.${chat}.fanout`);
       expect(removed.json()).toMatchObject({ success: true });
       await until(

@@ -1,5 +1,5 @@
 import type { ContextFrom } from 'xstate';
-import { isForward } from '../../../src/domain/backstop.ts';
+import { isForward, openGeneration } from '../../../src/domain/backstop.ts';
 import type { durableMembershipMachine } from '../../../src/machines/durable-membership.machine.ts';
 import type { PathPromise } from '../../support/paths/samples.ts';
 import type { Step } from '../../support/paths/seen.ts';
@@ -12,6 +12,7 @@ const resting = 'Subscribed.JoinedLive.Resting';
 const joinedLive = 'Subscribed.JoinedLive';
 const durable = 'Subscribed.JoinedDurable';
 const verifying = 'Subscribed.JoinedDurable.Verifying';
+const unverified = 'Subscribed.JoinedDurable.Unverified';
 const standing = 'Subscribed.JoinedDurable.Standing';
 
 const isNews = (step: MembershipStep) =>
@@ -150,7 +151,9 @@ export const promises: readonly PathPromise<Context>[] = [
       step.before.is(verifying) &&
       (step.heard('durable.unanswered', 'durable.withheld') || failing(step, 'askDurable')),
     holds: (step) =>
-      step.after.is(step.heard('durable.withheld') ? resting : standing) ||
+      (step.heard('durable.withheld')
+        ? step.after.is(resting)
+        : step.after.is(unverified) && step.armed('askAgain') && counted(step)) ||
       'silence counts as an answer, or a refusal as none',
   },
   {
@@ -247,6 +250,14 @@ export const promises: readonly PathPromise<Context>[] = [
     holds: (step) =>
       (asks(step, 'askDurable')?.generation === step.before.context.backstop.generation && step.after.is(verifying)) ||
       'it is taken for granted',
+  },
+  {
+    clause: 'A3',
+    says: 'a verification that was not answered is made again: after a while, and at once when there is news',
+    when: (step) =>
+      step.before.is(unverified) &&
+      (elapsedIn(step, unverified) || step.heard('plane.ready', 'connection.restored', 'join.requested')),
+    holds: (step) => (asks(step, 'askDurable') !== undefined && step.after.is(verifying)) || 'it is taken for granted',
   },
   {
     clause: 'A3',
@@ -358,9 +369,9 @@ export const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'A6',
-    says: 'a question names the generation that is known, so that the registry can say that it was closed',
+    says: 'a question names the generation that is thought to be open, so that the registry can say that it was closed',
     when: (step) => asks(step, 'askDurable') !== undefined,
     holds: (step) =>
-      asks(step, 'askDurable')?.generation === backstopOf(step).generation || 'it names another generation',
+      asks(step, 'askDurable')?.generation === openGeneration(backstopOf(step)) || 'it names another generation',
   },
 ];

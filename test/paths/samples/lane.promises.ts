@@ -2,11 +2,11 @@ import type { ContextFrom } from 'xstate';
 import type { laneMachine } from '../../../src/machines/lane.machine.ts';
 import type { PathPromise } from '../../support/paths/samples.ts';
 import type { Step } from '../../support/paths/seen.ts';
+import { counted } from './lane.counted.ts';
 
-type LaneStep = Step<ContextFrom<typeof laneMachine>>;
-const nudges = ['entries.arrived', 'copies.confirmed', 'review.asked', 'row.changed'];
-const resting = ['Idle', 'AwaitingConfirm'] as const;
-const waiting = ['Idle', 'AwaitingConfirm', 'Unknown', 'BackingOff'] as const;
+type Context = ContextFrom<typeof laneMachine>;
+type LaneStep = Step<Context>;
+
 const effects = [
   'recoverPlace',
   'authorizeBatch',
@@ -17,394 +17,283 @@ const effects = [
   'reviewCopies',
   'markGivenUp',
 ];
-const told = ({ effects: all }: LaneStep, action: string) =>
-  all.flatMap((effect) =>
-    effect.kind === 'act' && effect.action === action ? [effect.params as Record<string, unknown>] : [],
-  )[0];
-/** What is due next, by what is known after the step: the order in which a lane decides. */
-function due({ after }: LaneStep): string {
-  const { refused, reviews, settled, unknowns, waiting: owed, outstanding, window, retries } = after.context;
-  if (refused > 0 || reviews > 0) return 'Withdrawing';
-  if (settled > 0) return 'Removing';
-  if (unknowns > 0) return unknowns > retries ? 'GivingUp' : 'Unknown';
-  if (owed > 0 && outstanding < window) return 'Authorizing';
-  return outstanding > 0 ? 'AwaitingConfirm' : 'Idle';
-}
-const decides = (step: LaneStep): true | string => {
-  const next = due(step) as 'Idle';
-  return step.after.is(next) || `${next} is due`;
+const nudges = ['entries.arrived', 'copies.confirmed', 'review.asked', 'row.changed'];
+const resting = ['Idle', 'AwaitingConfirm'] as const;
+const over = ['GivenUp', 'Gone'] as const;
+const isIn = (seen: LaneStep['after'], states: readonly string[]) => states.some((state) => seen.is(state));
+const acted = (step: LaneStep, action: string): Record<string, unknown> | undefined => {
+  for (const effect of step.effects)
+    if (effect.kind === 'act' && effect.action === action) return effect.params as never;
+  return undefined;
 };
-/** The answers after which nothing is decided but what is due. */
-const isAnswered = (step: LaneStep) =>
-  (step.before.is('Recovering') && step.heard('place.recovered')) ||
-  (step.before.is('Authorizing') && step.heard('batch.empty')) ||
-  (step.before.is('MarkingHandedOff') && step.heard('mark.stored')) ||
-  (step.before.is('Removing') && step.heard('entries.removed')) ||
-  (step.before.is('Withdrawing') && step.heard('copies.withdrawn'));
+const mustReview = ({ refused, reviews }: Context) => refused > 0 || reviews > 0;
+const isTrouble = (step: LaneStep) =>
+  step.from !== undefined && step.heard('broker.silent', 'effect.failed') && !step.before.is('Retired');
+const isRetired = (step: LaneStep) => step.before.is('Retired.Removing');
 
-export const promises: readonly PathPromise<ContextFrom<typeof laneMachine>>[] = [
+export const promises: readonly PathPromise<Context>[] = [
   {
     clause: 'R1',
-    says: 'a lane recovers its place before it does anything else',
-    when: ({ before }) => !before.begun,
-    holds: (step) =>
-      (step.after.is('Recovering') && step.started('recoverPlace') !== undefined) || 'it begins otherwise',
+    says: 'a lane asks the store for its place before anything else: at the beginning, after a pause, when it is woken',
+    when: (step) =>
+      !step.before.begun ||
+      step.elapsed === 'backOff' ||
+      step.elapsed === 'unknownRetry' ||
+      (isIn(step.before, over) && step.heard(...nudges)),
+    holds: (step) => step.started('recoverPlace') !== undefined || 'it goes by memory',
   },
   {
     clause: 'R1',
-    says: 'what it knew of its place is forgotten before it is asked for again',
-    when: (step) => step.started('recoverPlace') !== undefined,
-    holds: ({ after }) => {
-      const { waiting: owed, outstanding, settled, refused } = after.context;
-      return owed + outstanding + settled + refused === 0 || 'it is remembered';
-    },
-  },
-  {
-    clause: 'R1',
-    says: 'the place is the store’s, and what was nudged meanwhile',
-    when: (step) => step.before.is('Recovering') && step.heard('place.recovered'),
-    holds: ({ before, after, fact }) => {
-      const [was, now] = [before.context, after.context];
-      return (
-        (now.waiting === was.waiting + fact.waiting &&
-          now.outstanding === fact.outstanding &&
-          now.settled === was.settled + fact.settled &&
-          now.refused === fact.refused &&
-          now.unknowns + now.failures === 0) ||
-        'it is another one'
-      );
-    },
-  },
-  {
-    clause: 'R1',
-    says: 'every effect knows whose it is',
-    when: (step) => effects.some((id) => step.started(id) !== undefined),
-    holds: (step) =>
-      effects.every((id) => step.started(id) === undefined || step.started(id)?.member === step.after.context.member) ||
-      'it is for somebody else',
-  },
-  {
-    clause: 'R1',
-    says: 'at most one effect is under way',
+    says: 'only one effect runs at a time',
     when: ({ after }) => after.begun,
-    holds: ({ after }) => effects.filter((id) => after.running(id)).length <= 1 || 'two are',
+    holds: ({ after }) => effects.filter((id) => after.running(id)).length <= 1 || 'two run',
   },
   {
     clause: 'R2',
-    says: 'only what is settled is removed: asked for with its number, when there is some',
+    says: 'the lane counts exactly what the facts say: nothing is settled that was not confirmed, refused or withdrawn',
+    when: ({ before, ignored }) => before.begun && !ignored,
+    holds: (step) => {
+      const due = counted(step);
+      for (const [field, value] of Object.entries(due)) {
+        if (step.after.context[field as keyof Context] !== value) {
+          return `${field} is ${step.after.context[field as keyof Context]} and not ${value}`;
+        }
+      }
+      return true;
+    },
+  },
+  {
+    clause: 'R2',
+    says: 'what is settled is removed before anything new is made, and only that',
     when: (step) => step.started('removeSettled') !== undefined,
-    holds: ({ after, started }) =>
-      (after.context.settled > 0 && started('removeSettled')?.settled === after.context.settled) ||
-      'nothing is settled',
-  },
-  {
-    clause: 'R2',
-    says: 'a confirmation is counted in every state that has a place, and takes a copy off the outstanding ones',
-    when: (step) =>
-      step.heard('copies.confirmed') &&
-      !step.after.is('Recovering') &&
-      !step.after.is('Removing') &&
-      !step.after.is('Retired.Removing'),
-    holds: ({ before, after, fact }) =>
-      (after.context.settled === before.context.settled + fact.count &&
-        after.context.outstanding === Math.max(0, before.context.outstanding - fact.count)) ||
-      'it is lost',
-  },
-  {
-    clause: 'R2',
-    says: 'what was removed is taken off, and what came meanwhile is not',
-    when: (step) => step.before.is('Removing') && step.heard('entries.removed'),
-    holds: ({ before, after, fact }) =>
-      (after.context.settled === Math.max(0, before.context.settled - fact.met) && after.context.failures === 0) ||
-      'it is miscounted',
-  },
-  {
-    clause: 'R3',
-    says: 'nothing is handed off but a batch that was authorized right before',
-    when: (step) => step.started('handOff') !== undefined,
     holds: (step) =>
-      (step.before.is('Authorizing') && step.heard('batch.authorized') && step.fact.release > 0) ||
-      `handed off on ${step.fact.type}`,
+      (step.started('removeSettled')?.settled === step.after.context.settled && step.after.context.settled > 0) ||
+      'something else is removed',
   },
   {
     clause: 'R3',
-    says: 'a batch with something to release is handed off, one without is marked',
-    when: (step) => step.before.is('Authorizing') && step.heard('batch.authorized'),
+    says: 'a batch is handed off only right after it was authorized',
+    when: (step) => step.started('handOff') !== undefined || (step.heard('batch.authorized') && step.fact.release > 0),
     holds: (step) =>
-      step.started(step.fact.release > 0 ? 'handOff' : 'markHandedOff') !== undefined || 'the batch is dropped',
+      (step.heard('batch.authorized') && step.fact.release > 0 && step.started('handOff') !== undefined) ||
+      `it is handed off on ${step.fact.type}`,
   },
   {
     clause: 'R3',
-    says: 'the refused ones of a batch are settled, and only as many arrivals are met as the batch met',
-    when: (step) => step.before.is('Authorizing') && step.heard('batch.authorized', 'batch.empty'),
-    holds: ({ before, after, fact }) =>
-      (after.context.settled === before.context.settled + (fact.refuse ?? 0) &&
-        after.context.waiting === Math.max(0, before.context.waiting - fact.met) &&
-        after.context.unknowns === 0) ||
-      'it is miscounted',
-  },
-  {
-    clause: 'R3',
-    says: 'the batch is asked for with the arrivals that it is to meet',
+    says: 'handed-off copies are reviewed, and settled ones removed, before a new batch is chosen',
     when: (step) => step.started('authorizeBatch') !== undefined,
-    holds: ({ after, started }) => started('authorizeBatch')?.waiting === after.context.waiting || 'it meets others',
+    holds: ({ after }) => (!mustReview(after.context) && after.context.settled === 0) || 'a batch is chosen too early',
   },
   {
     clause: 'R3',
-    says: 'handed-off copies are looked at again before anything else is decided',
-    when: isAnswered,
-    holds: decides,
+    says: 'a review is made as soon as nothing else is under way, with all that were asked for',
+    when: ({ before, after }) =>
+      before.begun && mustReview(after.context) && isIn(after, [...resting, 'Unknown', 'Authorizing']),
+    holds: ({ after, before, ignored }) =>
+      (after.is('Authorizing') && before.is('Authorizing')) || ignored || 'it waits',
   },
   {
     clause: 'R3',
-    says: 'a review is asked for with the number that it is to meet',
+    says: 'a review is told how many are asked for',
     when: (step) => step.started('reviewCopies') !== undefined,
-    holds: ({ after, started }) => started('reviewCopies')?.reviews === after.context.reviews || 'it meets others',
-  },
-  {
-    clause: 'R3',
-    says: 'a review that was made is taken off, and what it took back with it',
-    when: (step) => step.before.is('Withdrawing') && step.heard('copies.withdrawn'),
-    holds: ({ before, after, fact }) => {
-      const [was, now] = [before.context, after.context];
-      return (
-        (now.reviews === Math.max(0, was.reviews - fact.met) &&
-          now.refused === 0 &&
-          now.failures === 0 &&
-          now.outstanding === Math.max(0, was.outstanding - fact.copies) &&
-          now.settled === was.settled + fact.settled) ||
-        'it is miscounted'
-      );
-    },
-  },
-  {
-    clause: 'R3',
-    says: 'a review that is asked for while the lane waits is made at once, also under a doubt',
-    when: (step) => step.heard('review.asked', 'row.changed') && resting.some((state) => step.before.is(state)),
-    holds: (step) => step.started('reviewCopies') !== undefined || 'it waits',
-  },
-  {
-    clause: 'R3',
-    says: 'a review that is asked for in the pause of a doubt is made when the pause is over, at the latest',
-    when: (step) => step.heard('review.asked', 'row.changed') && step.before.is('Unknown'),
-    holds: ({ after }) => after.is('Withdrawing') || (after.is('Unknown') && after.context.reviews > 0) || 'it is lost',
+    holds: (step) =>
+      (mustReview(step.after.context) && step.started('reviewCopies')?.reviews === step.after.context.reviews) ||
+      'it is made for nothing',
   },
   {
     clause: 'R4',
-    says: 'no batch is chosen while the window is full',
+    says: 'no batch is chosen while the window is full, or when nothing waits',
     when: (step) => step.started('authorizeBatch') !== undefined,
-    holds: ({ after }) =>
-      (after.context.outstanding < after.context.window && after.context.waiting > 0) ||
-      'the window is full, or nobody waits',
-  },
-  {
-    clause: 'R4',
-    says: 'what was stored is outstanding, but for what is confirmed already; then the mark is written',
-    when: (step) => step.before.is('HandingOff') && step.heard('copies.stored'),
-    holds: ({ before, after, fact, started }) =>
-      (started('markHandedOff') !== undefined &&
-        after.context.outstanding === before.context.outstanding + fact.count - fact.confirmed &&
-        after.context.settled === before.context.settled + fact.confirmed &&
-        after.context.failures === 0) ||
-      'it is miscounted',
-  },
-  {
-    clause: 'R5',
-    says: 'every nudge is counted, in every state',
-    when: (step) => step.heard(...nudges),
-    holds: ({ before, after }) => after.context.nudges === before.context.nudges + 1 || 'it is not',
-  },
-  {
-    clause: 'R5',
-    says: 'an arrival and a review are remembered until they are met',
-    when: (step) =>
-      step.heard('entries.arrived', 'review.asked', 'row.changed') &&
-      step.ignored === false &&
-      !step.after.is('Recovering') &&
-      step.started('reviewCopies') === undefined,
-    holds: ({ before, after, fact }) => {
-      const arrived = fact.type === 'entries.arrived' ? 1 : 0;
-      return (
-        (after.context.waiting === before.context.waiting + arrived &&
-          after.context.reviews === before.context.reviews + 1 - arrived) ||
-        'it is forgotten'
-      );
-    },
-  },
-  {
-    clause: 'R5',
-    says: 'news while the lane waits for its member is acted upon at once',
-    when: (step) => step.heard(...nudges) && resting.some((state) => step.before.is(state)),
-    holds: decides,
-  },
-  {
-    clause: 'R5',
-    says: 'a lane that waits for somebody else says so, so that another one may look for its place',
-    when: (step) =>
-      waiting.some(
-        (state) =>
-          step.after.is(state) && (!step.before.is(state) || (step.ignored === false && step.armed('laneRest'))),
-      ),
-    holds: (step) => step.reported('lane.placed')?.member === step.after.context.member || 'it does not',
-  },
-  {
-    clause: 'R5',
-    says: 'a lane with nothing to do rests, and then says that it is quiet, with all that it has met',
-    when: (step) =>
-      (step.elapsed === 'laneRest' && !step.ignored) ||
-      resting.some((state) => step.after.is(state) && !step.before.is(state)),
-    holds: (step) => {
-      if (step.elapsed !== 'laneRest') return step.armed('laneRest') || 'it never says';
-      const report = step.reported('lane.quiet');
-      return (report?.end === 'rested' && report.nudges === step.after.context.nudges) || 'it does not say';
-    },
-  },
-  {
-    clause: 'R5',
-    says: 'a lane is never said to be quiet while something is known to be due',
-    when: (step) => step.reported('lane.quiet')?.end === 'rested',
-    holds: decides,
+    holds: ({ after: { context } }) =>
+      (context.outstanding < context.window && context.waiting > 0) || 'a batch is chosen all the same',
   },
   {
     clause: 'R2',
-    says: 'a broker that is silent, or an effect that fails, is asked for the place again after a pause that grows',
-    when: (step) =>
-      step.heard('broker.silent', 'effect.failed') && step.before.begun && !step.before.is('Retired') && !step.ignored,
-    holds: ({ before, after, armed }) =>
-      (after.is('BackingOff') && armed('backOff') && after.context.failures === before.context.failures + 1) ||
-      'it goes on without knowing',
+    says: 'what was stored, and what was refused without a copy, is marked before the next decision',
+    when: (step) => step.heard('copies.stored') || (step.heard('batch.authorized') && step.fact.release === 0),
+    holds: (step) => step.started('markHandedOff') !== undefined || 'a restart would not know',
   },
   {
     clause: 'R2',
-    says: 'a hand-off that the broker refuses is tried again, for ever, and told with its number',
-    when: (step) => step.before.is('HandingOff') && step.heard('store.refused'),
-    holds: (step) => {
-      const facts = told(step, 'tellRefusedStore');
-      const failures = step.before.context.failures + 1;
-      return (
-        (step.after.is('BackingOff') &&
-          step.armed('backOff') &&
-          facts?.code === step.fact.code &&
-          facts?.failures === failures) ||
-        'it is given up'
-      );
+    says: 'after each fact the lane does what is due next, in its order: review, remove, doubt, hand off, wait, rest',
+    when: (step) =>
+      (step.heard('place.recovered', 'batch.empty') ||
+        (step.before.is('Withdrawing') && step.heard('copies.withdrawn')) ||
+        (step.before.is('MarkingHandedOff') && step.heard('mark.stored')) ||
+        (step.before.is('Removing') && step.heard('entries.removed')) ||
+        (isIn(step.before, resting) && step.heard(...nudges))) &&
+      step.after.status === 'active',
+    holds: ({ after }) => {
+      const { context } = after;
+      const due = mustReview(context)
+        ? 'Withdrawing'
+        : context.settled > 0
+          ? 'Removing.Asking'
+          : context.unknowns > 0
+            ? context.unknowns > context.retries
+              ? 'GivingUp'
+              : 'Unknown'
+            : context.waiting > 0 && context.outstanding < context.window
+              ? 'Authorizing'
+              : context.outstanding > 0
+                ? 'AwaitingConfirm'
+                : 'Idle';
+      return after.is(due) || `${due} is due`;
     },
   },
   {
     clause: 'R2',
-    says: 'the pause ends with the question',
-    when: (step) => (step.elapsed === 'backOff' || step.elapsed === 'unknownRetry') && !step.ignored,
-    holds: (step) => step.started('recoverPlace') !== undefined || 'nobody asks',
+    says: 'a hand-off that the broker refuses is told and tried again for ever, after a pause',
+    when: (step) => step.heard('store.refused'),
+    holds: (step) =>
+      (acted(step, 'tellRefusedStore')?.code === step.fact.code &&
+        step.after.is('BackingOff') &&
+        step.armed('backOff')) ||
+      'it is not',
+  },
+  {
+    clause: 'R2',
+    says: 'a broker that is silent, and an effect that fails, decides nothing: a pause, and the place is asked for again',
+    when: isTrouble,
+    holds: (step) => (step.after.is('BackingOff') && step.armed('backOff')) || 'something is decided',
   },
   {
     clause: 'R6',
-    says: 'a retired lifecycle loses everything, wherever that is learnt',
+    says: 'a retired lifecycle loses everything it has, on first meeting, with a count of failures of its own',
     when: (step) => step.heard('lifecycle.retired'),
-    holds: (step) => step.started('removeEverything') !== undefined || 'it keeps something',
+    holds: (step) =>
+      (step.started('removeEverything') !== undefined && step.after.context.failures === 0) || 'it is not removed',
   },
   {
     clause: 'R6',
-    says: 'everything is removed only of a lifecycle that is retired',
-    when: (step) => step.started('removeEverything') !== undefined,
-    holds: (step) => step.heard('lifecycle.retired') || step.before.is('Retired') || 'it is not',
-  },
-  {
-    clause: 'R6',
-    says: 'what comes while it is removed is removed as well; then it is reported, and nothing of it is left to be met',
-    when: (step) => step.before.is('Retired.Removing') && step.heard('entries.removed'),
-    holds: (step) => {
-      const { waiting: owed, reviews } = step.before.context;
-      if (owed + reviews > 0) return step.started('removeEverything') !== undefined || 'it is left';
-      return (step.after.is('Gone') && step.reported('lane.quiet')?.end === 'retired') || 'it is not reported';
+    says: 'what came while everything was removed is removed as well',
+    when: (step) => isRetired(step) && step.heard('entries.removed'),
+    holds: ({ before, after }) => {
+      const { waiting, reviews } = before.context;
+      return (
+        after.is(waiting > 0 || reviews > 0 ? 'Retired.Removing' : 'Gone') || 'something is left, or it never ends'
+      );
     },
   },
   {
     clause: 'R6',
-    says: 'a removal that fails is tried again after a pause, so many times, and is then left, and that is told',
+    says: 'a removal that failed is tried again after a pause, and given up, and told, after as many retries as are allowed',
     when: (step) => step.heard('removal.failed'),
     holds: (step) => {
-      const { failures, retries } = step.before.context;
-      if (failures < retries) {
-        return (step.armed('removalRetry') && step.after.context.failures === failures + 1) || 'it is not tried again';
-      }
-      const left = step.before.is('Retired')
-        ? step.after.is('Gone')
-        : step.after.context.settled === 0 && decides(step) === true;
-      return (left && told(step, 'tellRemovalGivenUp')?.member === step.after.context.member) || 'it is not left';
+      const isOut = step.before.context.failures >= step.before.context.retries;
+      const told = acted(step, 'tellRemovalGivenUp') !== undefined;
+      const again = step.armed('removalRetry') && step.after.context.failures === step.before.context.failures + 1;
+      if (!isOut) return (again && !told) || 'it is given up too early';
+      const isOver = step.before.is('Retired') ? step.after.is('Gone') : !step.after.is('Removing');
+      return (told && isOver) || 'it is never given up';
     },
   },
   {
     clause: 'R6',
-    says: 'after the pause the removal is asked for again',
-    when: (step) => step.elapsed === 'removalRetry' && !step.ignored,
-    holds: (step) =>
-      step.started(step.before.is('Retired') ? 'removeEverything' : 'removeSettled') !== undefined || 'it is forgotten',
-  },
-  {
-    clause: 'R6',
-    says: 'silence decides nothing about a retired lifecycle: it is tried again',
-    when: (step) => step.before.is('Retired.Removing') && step.heard('broker.silent', 'effect.failed'),
+    says: 'a silent broker, or an effect that fails, is no failed removal: the removal of a retired lifecycle goes on',
+    when: (step) => isRetired(step) && step.heard('broker.silent', 'effect.failed'),
     holds: ({ before, after, armed }) =>
-      (after.is('Retired.Resting') &&
-        armed('removalRetry') &&
-        after.context.failures === before.context.failures + 1) ||
-      'it is decided',
+      (armed('removalRetry') && after.context.failures === before.context.failures) || 'it counts as one',
   },
   {
-    clause: 'R7',
-    says: 'a missing row is counted, and met again after its pause, until the retries are used up; a review comes first',
-    when: (step) => step.heard('lifecycle.unknown'),
-    holds: (step) => {
-      const { unknowns, retries, reviews, refused } = step.after.context;
-      if (unknowns !== step.before.context.unknowns + 1) return 'it is not counted';
-      if (reviews + refused > 0) return step.after.is('Withdrawing') || 'the review waits';
-      if (unknowns > retries) return step.after.is('GivingUp') || 'it is met too often';
-      return (step.after.is('Unknown') && step.armed('unknownRetry')) || 'it is not met again';
-    },
-  },
-  {
-    clause: 'R7',
-    says: 'it is given up only when the retries are used up, with the number of meetings',
-    when: (step) => step.started('markGivenUp') !== undefined,
-    holds: ({ after, started }) =>
-      (after.context.unknowns > after.context.retries && started('markGivenUp')?.attempts === after.context.unknowns) ||
-      'it is given up early',
-  },
-  {
-    clause: 'R7',
-    says: 'the verdict is told once it is durable, with the number of meetings, and at no other time',
-    when: (step) =>
-      told(step, 'tellGivenUp') !== undefined || (step.before.is('GivingUp') && step.heard('mark.stored')),
+    clause: 'R6',
+    says: 'the pause between two removals ends with a removal',
+    when: (step) => step.elapsed === 'removalRetry',
     holds: (step) =>
-      (step.before.is('GivingUp') &&
-        step.heard('mark.stored') &&
-        told(step, 'tellGivenUp')?.attempts === step.before.context.unknowns) ||
-      'it is told otherwise',
+      step.started(step.before.is('Retired') ? 'removeEverything' : 'removeSettled') !== undefined ||
+      'nothing is removed',
   },
   {
     clause: 'R7',
-    says: 'a verdict, new or standing, ends the meetings; what was asked for meanwhile comes first, and then it is met again',
-    when: (step) => step.heard('verdict.stands') || (step.before.is('GivingUp') && step.heard('mark.stored')),
-    holds: ({ before, after, started }) => {
-      const { reviews, refused, waiting: owed } = before.context;
-      if (reviews + refused === 0) return after.is('GivenUp') || 'it is passed over';
-      const again = after.context.waiting === owed + 1 && after.context.unknowns === 0;
-      return (started('reviewCopies') !== undefined && again) || 'the review waits';
+    says: 'a lifecycle without a row is met again after a pause, reviewed first if that was asked, given up when it is time',
+    when: (step) => step.heard('lifecycle.unknown'),
+    holds: ({ after, armed }) => {
+      const { context } = after;
+      if (mustReview(context)) return after.is('Withdrawing') || 'the review waits';
+      if (context.unknowns > context.retries) return after.is('GivingUp') || 'it is not given up';
+      return (after.is('Unknown') && armed('unknownRetry')) || 'it is given up too early';
     },
   },
   {
     clause: 'R7',
-    says: 'a member that is given up is reported, with all that was met',
-    when: (step) => step.after.is('GivenUp') && !step.before.is('GivenUp'),
+    says: 'a lane that reconsidered asks for its place: the row may be there now',
+    when: (step) => step.before.is('Reconsidering') && step.heard('copies.withdrawn'),
+    holds: (step) => step.started('recoverPlace') !== undefined || 'it is not asked for',
+  },
+  {
+    clause: 'R7',
+    says: 'the verdict is stored before it is told, with the number of meetings, and only after the retries',
+    when: (step) => step.started('markGivenUp') !== undefined || acted(step, 'tellGivenUp') !== undefined,
+    holds: (step) => {
+      const { unknowns, retries } = step.before.context;
+      if (step.started('markGivenUp') === undefined) {
+        const told = step.before.is('GivingUp') && step.heard('mark.stored');
+        return (told && acted(step, 'tellGivenUp')?.attempts === unknowns) || 'it is told too early';
+      }
+      const { attempts } = step.started('markGivenUp') ?? {};
+      return (
+        (attempts === step.after.context.unknowns && step.after.context.unknowns > retries) ||
+        'it is given up too early'
+      );
+    },
+  },
+  {
+    clause: 'R7',
+    says: 'a verdict that was stored is told, and one that stands is not told again; either way a review that came meanwhile is made',
+    when: (step) => (step.before.is('GivingUp') && step.heard('mark.stored')) || step.heard('verdict.stands'),
+    holds: (step) => {
+      if ((acted(step, 'tellGivenUp') !== undefined) !== step.heard('mark.stored')) return 'it is told wrongly';
+      return step.after.is(mustReview(step.before.context) ? 'Reconsidering' : 'GivenUp') || 'a review is never made';
+    },
+  },
+  {
+    clause: 'R5',
+    says: 'a nudge is heard whatever is being done, and an idle lane acts on it at once',
+    when: (step) => step.heard(...nudges),
+    holds: ({ before, after, ignored }) =>
+      ignored ? 'it is lost' : after.context.nudges === before.context.nudges + 1 || 'it is not counted',
+  },
+  {
+    clause: 'R5',
+    says: 'quiet is said with every nudge met: nothing to review, nothing that came and was not looked at, but for a removal given up',
+    when: (step) => step.reported('lane.quiet') !== undefined,
     holds: (step) => {
       const report = step.reported('lane.quiet');
-      return (report?.end === 'given-up' && report.nudges === step.after.context.nudges) || 'it is not reported';
+      const { member, nudges: met, waiting, outstanding, window } = step.after.context;
+      if (report?.member !== member || report.nudges !== met) return 'it names another lane, or another count';
+      const isRemovalGivenUp = acted(step, 'tellRemovalGivenUp') !== undefined;
+      if (mustReview(step.after.context) && !isRemovalGivenUp) return 'a review is owed';
+      const ends = { rested: resting, retired: ['Gone'], 'given-up': ['GivenUp'] } as Record<string, readonly string[]>;
+      if (!isIn(step.after, ends[report.end] ?? [])) return `it is not ${report.end}`;
+      return report.end === 'given-up' || isRemovalGivenUp || waiting === 0 || outstanding >= window || 'entries wait';
     },
   },
   {
-    clause: 'R7',
-    says: 'news of a member that was given up, or is gone, asks the store again',
-    when: (step) => step.heard(...nudges) && (step.before.is('GivenUp') || step.before.is('Gone')),
-    holds: (step) => step.started('recoverPlace') !== undefined || 'it is passed over',
+    clause: 'R5',
+    says: 'a lane that rests says that it is quiet, and one that is over says so at once',
+    when: (step) => step.elapsed === 'laneRest' || (isIn(step.after, over) && !isIn(step.before, over)),
+    holds: (step) => step.reported('lane.quiet') !== undefined || 'nobody is told',
+  },
+  {
+    clause: 'R5',
+    says: 'a lane that waits for somebody else has found its place, and says so',
+    when: ({ before, after }) =>
+      isIn(after, [...resting, 'BackingOff', 'Unknown']) &&
+      JSON.stringify(after.value) !== JSON.stringify(before.value),
+    holds: (step) =>
+      step.reported('lane.placed')?.member === step.after.context.member || 'its place in the queue is kept',
+  },
+  {
+    clause: 'R5',
+    says: 'a lane that looks for its place, or works, does not say that it has one',
+    when: (step) => step.reported('lane.placed') !== undefined,
+    holds: ({ after }) =>
+      isIn(after, [...resting, 'BackingOff', 'Unknown']) || after.context.unknowns > 0 || 'it says so too early',
+  },
+  {
+    clause: 'R5',
+    says: 'a lane that came to rest waits to be let go',
+    when: ({ before, after }) => isIn(after, resting) && JSON.stringify(after.value) !== JSON.stringify(before.value),
+    holds: (step) => step.armed('laneRest') || 'it lives for ever',
   },
 ];

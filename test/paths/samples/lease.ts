@@ -1,6 +1,8 @@
 import { leaseMachine } from '../../../src/machines/lease.machine.ts';
 import { samplesOf } from '../../support/paths/samples.ts';
-import { promises } from './lease.promises.ts';
+import { claiming } from './lease.claim.ts';
+import { doubting } from './lease.doubt.ts';
+import { ending } from './lease.end.ts';
 
 export const samples = samplesOf(leaseMachine, {
   inputs: {
@@ -12,6 +14,7 @@ export const samples = samplesOf(leaseMachine, {
     { type: 'stop.requested' },
     { type: 'doubt.raised', why: 'the connection closed' },
     { type: 'watch.bound' },
+    { type: 'watch.lost', why: 'the watch ended' },
     { type: 'row.foreign', revision: 3 },
     { type: 'row.foreign', revision: 99 },
     { type: 'row.gone', revision: 3 },
@@ -41,5 +44,5 @@ export const samples = samplesOf(leaseMachine, {
   },
   clamp: ({ standby, revision }) => ({ standby, held: revision > 0 }),
   happy: ['Claiming.Wanted', 'Held.NotReady.Resting', 'Held.Ready.Declaring', 'Held.Ready.Serving.Resting'],
-  promises,
+  promises: [...claiming, ...doubting, ...ending],
 });

@@ -1,249 +1,221 @@
 import type { ContextFrom } from 'xstate';
-import { type MembershipPlan, planMembership, type RowReading } from '../../../src/domain/membership.ts';
+import { planMembership, type RowReading } from '../../../src/domain/membership.ts';
 import type { membershipMachine } from '../../../src/machines/membership.machine.ts';
 import type { PathPromise } from '../../support/paths/samples.ts';
 import type { Step } from '../../support/paths/seen.ts';
 
-type MembershipStep = Step<ContextFrom<typeof membershipMachine>>;
-const effects = ['readRow', 'openRow', 'catchUp', 'activateRow', 'closeRow', 'withdraw'];
-const startedBy: Readonly<Record<Exclude<MembershipPlan['kind'], 'refuse' | 'stands'>, string>> = {
-  open: 'openRow',
-  'catch-up': 'catchUp',
-  close: 'closeRow',
-  withdraw: 'withdraw',
-};
-const planOf = ({ before, fact }: MembershipStep): MembershipPlan =>
-  planMembership(before.context.asks[0] ?? { kind: 'resume' }, fact as unknown as RowReading);
-const answerOf = (step: MembershipStep) => step.reported('request.answered');
-const ticketOf = ({ before }: MembershipStep) => {
-  const [ask] = before.context.asks;
-  return ask === undefined || ask.kind === 'resume' ? '' : ask.ticket;
-};
-const isRead = (step: MembershipStep) => step.before.is('Reading') && step.heard('row.read');
+type Context = ContextFrom<typeof membershipMachine>;
+type MembershipStep = Step<Context>;
 
-export const promises: readonly PathPromise<ContextFrom<typeof membershipMachine>>[] = [
+const effects = ['readRow', 'openRow', 'catchUp', 'activateRow', 'closeRow', 'withdraw'];
+const startedIn = (step: MembershipStep) => effects.filter((id) => step.started(id) !== undefined);
+/** What the row that was read asks for, given the request that is being met. */
+const planOf = ({ before, fact }: MembershipStep) =>
+  planMembership(before.context.asks[0] ?? { kind: 'resume' }, fact as unknown as RowReading);
+const isPlan = (step: MembershipStep, kind: string) => step.heard('row.read') && planOf(step).kind === kind;
+const answerIn = (step: MembershipStep) => step.reported('request.answered')?.answer;
+const written = (step: MembershipStep, by: string) => step.from === by && step.heard('row.written');
+const isTrouble = (step: MembershipStep) => step.from !== undefined && step.heard('broker.silent', 'effect.failed');
+
+export const promises: readonly PathPromise<Context>[] = [
   {
-    clause: 'M6',
-    says: 'a request is kept in its turn, in every state; where too many wait, the oldest of them makes room and counts as met',
-    when: (step) => step.heard('request.asked'),
-    holds: ({ before, after, fact }) => {
-      const { asks, asksLimit, met } = before.context;
-      const full = asks.length >= asksLimit;
-      const kept = full ? [asks[0], ...asks.slice(2), fact.ask] : [...asks, fact.ask];
-      return (
-        (JSON.stringify(after.context.asks) === JSON.stringify(kept) && after.context.met === met + (full ? 1 : 0)) ||
-        'it is lost'
-      );
-    },
-  },
-  {
-    clause: 'M6',
-    says: 'the row is read for each request, and one that comes while nothing is done is met at once',
-    when: (step) => step.heard('request.asked') || (step.after.is('Reading') && !step.before.is('Reading')),
-    holds: (step) =>
-      step.heard('request.asked') && !step.before.is('Settled')
-        ? effects.every((id) => step.started(id) === undefined) || 'a request is crossed'
-        : step.started('readRow') !== undefined || 'it waits',
-  },
-  {
-    clause: 'M6',
-    says: 'one effect is under way at a time, and each knows which row it is for',
-    when: ({ after }) => after.begun,
-    holds: (step) =>
-      (effects.filter((id) => step.after.running(id)).length <= 1 &&
-        effects.every((id) => step.started(id) === undefined || step.started(id)?.key === step.after.context.key)) ||
-      'two are',
-  },
-  {
-    clause: 'M6',
-    says: 'what follows from a row is the rule’s, and nothing else',
-    when: isRead,
+    clause: 'M1',
+    says: 'the catch-up begins only when the row is written or was found pending, and from the cursor that the row has',
+    when: (step) => step.started('catchUp') !== undefined,
     holds: (step) => {
-      const { kind } = planOf(step);
-      if (kind !== 'refuse' && kind !== 'stands')
-        return step.started(startedBy[kind]) !== undefined || `${kind} is due`;
-      const answer = answerOf(step)?.answer;
-      return answer !== undefined || 'it is not answered';
-    },
-  },
-  {
-    clause: 'M6',
-    says: 'a refusal says why, in the form of what was asked',
-    when: (step) => isRead(step) && planOf(step).kind === 'refuse',
-    holds: (step) => {
-      const plan = planOf(step);
-      const answer = answerOf(step)?.answer;
-      const form =
-        step.before.context.asks[0]?.kind === 'leave'
-          ? answer?.left === false && answer.dropped === 0
-          : answer?.durable === false;
-      return (form && plan.kind === 'refuse' && answer.reason === plan.reason) || 'it does not';
+      const cursor = written(step, 'openRow') ? step.fact.joinCursor : step.fact.row?.joinCursor;
+      const inTime = written(step, 'openRow') || isPlan(step, 'catch-up');
+      return (inTime && step.started('catchUp')?.joinCursor === cursor) || `it begins on ${step.fact.type}`;
     },
   },
   {
     clause: 'M2',
-    says: 'a request carries no generation: what is opened is the one after that of the row, or after the last one known of it',
-    when: (step) => step.started('openRow') !== undefined,
+    says: 'a new row gets the next generation, and no cursor from anybody',
+    when: (step) => isPlan(step, 'open') || step.started('openRow') !== undefined,
     holds: (step) => {
-      const { row } = step.fact as unknown as RowReading;
-      const last = row?.generation ?? step.before.context.generation;
-      return step.started('openRow')?.generation === last + 1 || 'it is another one';
-    },
-  },
-  {
-    clause: 'M1',
-    says: 'a row that was written is caught up with before anything else, from its own cursor',
-    when: (step) => step.before.is('Opening') && step.heard('row.written'),
-    holds: ({ started, fact }) => {
-      const input = started('catchUp');
-      return (input?.joinCursor === fact.joinCursor && input?.generation === fact.generation) || 'it is not';
-    },
-  },
-  {
-    clause: 'M1',
-    says: 'a row that was left pending is caught up with from the cursor that it has',
-    when: (step) => isRead(step) && planOf(step).kind === 'catch-up',
-    holds: ({ started, fact }) => {
-      const { row } = fact as unknown as RowReading;
-      return started('catchUp')?.joinCursor === row?.joinCursor || 'from another one';
+      const { key, generation, ...more } = step.started('openRow') ?? {};
+      const next = (step.fact.row?.generation ?? step.before.context.generation) + 1;
+      return (
+        (isPlan(step, 'open') &&
+          key === step.before.context.key &&
+          generation === next &&
+          Object.keys(more).length === 0) ||
+        'it is opened wrongly'
+      );
     },
   },
   {
     clause: 'M3',
-    says: 'durable is answered only for a row that stands, or that became active after its copies were complete',
-    when: (step) => answerOf(step)?.answer?.durable === true,
-    holds: (step) =>
-      (step.before.is('Activating') && step.heard('row.written')) ||
-      (isRead(step) && planOf(step).kind === 'stands') ||
-      `answered on ${step.fact.type}`,
+    says: 'a join is answered durable only when its row became active after the copies were complete, or was active',
+    when: (step) => answerIn(step)?.durable === true,
+    holds: (step) => written(step, 'activateRow') || isPlan(step, 'stands') || `it is answered on ${step.fact.type}`,
   },
   {
     clause: 'M3',
-    says: 'it is activated only when its copies are complete, and then at once',
+    says: 'a row becomes active only after the copies up to the writer are complete',
     when: (step) => step.started('activateRow') !== undefined || step.heard('copies.complete'),
     holds: (step) =>
-      (step.before.is('CatchingUp') &&
-        step.heard('copies.complete') &&
-        step.started('activateRow')?.generation === step.before.context.generation) ||
-      'it is activated otherwise',
+      (step.heard('copies.complete') && step.started('activateRow')?.generation === step.before.context.generation) ||
+      `it becomes active on ${step.fact.type}`,
   },
   {
     clause: 'M3',
-    says: 'the answer says which generation, and from where',
-    when: (step) => answerOf(step)?.answer?.durable === true,
+    says: 'a membership that stands, and one that became active, is answered with its generation and cursor',
+    when: (step) => isPlan(step, 'stands') || written(step, 'activateRow'),
     holds: (step) => {
-      const { generation, joinCursor } = (answerOf(step)?.answer ?? {}) as { generation?: number; joinCursor?: number };
-      const { row } = step.fact as unknown as RowReading;
-      const known = isRead(step) ? (row ?? step.before.context) : step.before.context;
-      return (generation === known.generation && joinCursor === known.joinCursor) || 'it is another one';
-    },
-  },
-  {
-    clause: 'M5',
-    says: 'retention that ate part of the catch-up closes the generation, and that is told with both sequences',
-    when: (step) => step.before.is('CatchingUp') && step.heard('retention.ate'),
-    holds: (step) => {
-      const [facts] = step.effects.flatMap((effect) =>
-        effect.kind === 'act' && effect.action === 'tellLostToRetention'
-          ? [effect.params as Record<string, unknown>]
-          : [],
-      );
-      const { joinCursor, generation } = step.before.context;
+      const read = isPlan(step, 'stands') ? step.fact.row : undefined;
+      const { generation, joinCursor } = read ?? step.before.context;
+      const answer = answerIn(step);
       return (
-        (step.started('closeRow')?.generation === generation &&
-          facts?.first === step.fact.first &&
-          facts?.joinCursor === joinCursor) ||
-        'it is passed over'
+        (answer?.durable === true && answer.generation === generation && answer.joinCursor === joinCursor) ||
+        'it is not'
       );
+    },
+  },
+  {
+    clause: 'M4',
+    says: 'a row that is pending is caught up with, whoever left it so',
+    when: (step) => isPlan(step, 'catch-up'),
+    holds: (step) => step.started('catchUp')?.generation === step.fact.row?.generation || 'it stays pending',
+  },
+  {
+    clause: 'M5',
+    says: 'a catch-up that retention cut short is told, and its generation is closed',
+    when: (step) => step.heard('retention.ate'),
+    holds: (step) => {
+      const told = step.effects.some(
+        (effect) =>
+          effect.kind === 'act' &&
+          effect.action === 'tellLostToRetention' &&
+          (effect.params as { first?: number }).first === step.fact.first,
+      );
+      const closes = step.started('closeRow')?.generation === step.before.context.generation;
+      return (told && closes && step.after.is('Abandoning')) || 'it passes for whole';
     },
   },
   {
     clause: 'M5',
-    says: 'a generation that was given up is answered as not durable, with the reason',
-    when: (step) => step.before.is('Abandoning') && step.heard('row.written'),
+    says: 'its join is then answered as not durable, with the reason',
+    when: (step) => step.before.is('Abandoning') && written(step, 'closeRow'),
     holds: (step) => {
-      const answer = answerOf(step)?.answer;
-      return (answer?.durable === false && /retention/.test(answer.reason)) || 'it is not';
+      const answer = answerIn(step);
+      return (answer?.durable === false && String(answer.reason).includes('retention')) || 'it is answered otherwise';
     },
   },
   {
-    clause: 'M7',
-    says: 'a leave is answered only after what was owed is taken back, and with its number',
-    when: (step) => answerOf(step)?.answer?.left === true,
-    holds: (step) =>
-      (step.before.is('Withdrawing') &&
-        step.heard('member.withdrawn') &&
-        answerOf(step)?.answer.dropped === step.fact.dropped) ||
-      `answered on ${step.fact.type}`,
-  },
-  {
-    clause: 'M7',
-    says: 'what was owed is taken back once the row is closed',
-    when: (step) => step.before.is('Closing') && step.heard('row.written'),
-    holds: ({ before, started }) => started('withdraw')?.generation === before.context.generation || 'it stays',
-  },
-  {
-    clause: 'M7',
-    says: 'the generation that is closed is the one that was read',
-    when: (step) => isRead(step) && planOf(step).kind === 'close',
-    holds: ({ started, fact }) =>
-      started('closeRow')?.generation === (fact as unknown as RowReading).row?.generation || 'it is another one',
-  },
-  {
-    clause: 'M4',
-    says: 'a write that met another one reads the row again, and answers nothing',
-    when: (step) => step.heard('write.conflicted') && !step.ignored,
-    holds: (step) => (step.started('readRow') !== undefined && answerOf(step) === undefined) || 'it goes on',
-  },
-  {
-    clause: 'M4',
-    says: 'silence and failures answer nothing: the row is read again after a pause that grows',
-    when: (step) => step.heard('broker.silent', 'effect.failed') && step.before.begun && !step.ignored,
-    holds: (step) =>
-      (step.after.is('Resting') &&
-        step.armed('backOff') &&
-        answerOf(step) === undefined &&
-        step.after.context.failures === step.before.context.failures + 1 &&
-        step.after.context.asks.length === step.before.context.asks.length) ||
-      'it is concluded',
-  },
-  {
-    clause: 'M4',
-    says: 'the pause ends with the question',
-    when: (step) => step.elapsed === 'backOff' && !step.ignored,
-    holds: (step) => step.started('readRow') !== undefined || 'nobody asks',
-  },
-  {
-    clause: 'M4',
-    says: 'an effect that went well ends a row of failures',
-    when: (step) => isRead(step) || (step.before.is('Opening') && step.heard('row.written')),
-    holds: ({ after }) => after.context.failures === 0 || 'the next pause is longer',
+    clause: 'M6',
+    says: 'a request that is refused changes nothing and is answered with the reason',
+    when: (step) => isPlan(step, 'refuse'),
+    holds: (step) => {
+      const plan = planOf(step);
+      const refused = plan.kind === 'refuse' && answerIn(step)?.reason === plan.reason;
+      const isLeave = step.before.context.asks[0]?.kind === 'leave';
+      const shape = isLeave ? answerIn(step)?.left === false : answerIn(step)?.durable === false;
+      return (refused && shape && startedIn(step).every((id) => id === 'readRow')) || 'it changes something';
+    },
   },
   {
     clause: 'M6',
-    says: 'each request is answered once, to its own ticket, and taken off; then the next is met, or it is quiet',
-    when: (step) => answerOf(step) !== undefined,
+    says: 'a write that met another one reads the row again',
+    when: (step) => step.heard('write.conflicted'),
+    holds: (step) => (step.started('readRow') !== undefined && answerIn(step) === undefined) || 'it goes on blindly',
+  },
+  {
+    clause: 'M6',
+    says: 'requests are met one at a time, in their order, and each is answered once',
+    when: (step) => answerIn(step) !== undefined,
     holds: (step) => {
-      const answers = step.effects.filter(
-        (effect) => effect.kind === 'report' && effect.event.type === 'request.answered',
-      );
       const { asks, met } = step.before.context;
-      if (answers.length !== 1 || answerOf(step)?.ticket !== ticketOf(step)) return 'it is answered otherwise';
-      if (step.after.context.met !== met + 1 || step.after.context.asks.length !== asks.length - 1)
-        return 'it is not taken off';
-      if (asks.length > 1) return step.started('readRow') !== undefined || 'the next one waits';
-      return step.reported('membership.quiet')?.asks === met + 1 || 'it is not quiet';
+      const [ask, ...rest] = asks;
+      const ticket = ask === undefined || ask.kind === 'resume' ? '' : ask.ticket;
+      const isNext = step.reported('request.answered')?.ticket === ticket;
+      const { asks: left, met: now } = step.after.context;
+      return (isNext && JSON.stringify(left) === JSON.stringify(rest) && now === met + 1) || 'the order is lost';
     },
   },
   {
     clause: 'M6',
-    says: 'quiet is said when nothing is left to do, with the number of requests that were met, and at no other time',
-    when: (step) =>
-      step.reported('membership.quiet') !== undefined || (step.after.is('Settled') && !step.before.is('Settled')),
+    says: 'only one effect runs at a time',
+    when: ({ after }) => after.status === 'active',
+    holds: ({ after }) => effects.filter((id) => after.running(id)).length <= 1 || 'two run',
+  },
+  {
+    clause: 'M6',
+    says: 'a request is queued whatever is being done, and met at once when nothing is',
+    when: (step) => step.heard('request.asked'),
+    holds: (step) => {
+      const queued = step.after.context.asks.at(-1) === step.fact.ask;
+      const more = step.after.context.asks.length === step.before.context.asks.length + 1;
+      return (queued && more && (!step.before.is('Settled') || step.started('readRow') !== undefined)) || 'it is lost';
+    },
+  },
+  {
+    clause: 'M6',
+    says: 'the next request is begun when one was answered, and quiet is reported when there is none',
+    when: (step) => answerIn(step) !== undefined,
+    holds: (step) => {
+      if (step.after.context.asks.length > 0) return step.started('readRow') !== undefined || 'the next one waits';
+      const quiet = step.reported('membership.quiet');
+      return (step.after.is('Settled') && quiet?.asks === step.after.context.met) || 'nobody is told';
+    },
+  },
+  {
+    clause: 'M7',
+    says: 'a leave is answered only after withdrawal and removal, with what was dropped',
+    when: (step) => answerIn(step)?.left === true || step.heard('member.withdrawn'),
     holds: (step) =>
-      (step.after.is('Settled') &&
-        step.after.context.asks.length === 0 &&
-        step.reported('membership.quiet')?.asks === step.after.context.met) ||
-      'something is left',
+      (step.heard('member.withdrawn') &&
+        answerIn(step)?.left === true &&
+        answerIn(step)?.dropped === step.fact.dropped) ||
+      `it is answered on ${step.fact.type}`,
+  },
+  {
+    clause: 'M7',
+    says: 'a generation is closed before it is withdrawn, and a closed one is withdrawn again',
+    when: (step) =>
+      step.started('withdraw') !== undefined ||
+      isPlan(step, 'withdraw') ||
+      (step.before.is('Closing') && written(step, 'closeRow')),
+    holds: (step) => {
+      const due = isPlan(step, 'withdraw') || (step.before.is('Closing') && written(step, 'closeRow'));
+      const generation = isPlan(step, 'withdraw') ? step.fact.row?.generation : step.before.context.generation;
+      return (due && step.started('withdraw')?.generation === generation) || 'it is withdrawn too early, or not';
+    },
+  },
+  {
+    clause: 'M7',
+    says: 'the generation that is left is the one that is closed',
+    when: (step) => isPlan(step, 'close'),
+    holds: (step) => step.started('closeRow')?.generation === step.fact.row?.generation || 'another one is closed',
+  },
+  {
+    clause: 'M4',
+    says: 'a broker that is silent, or an effect that fails, answers nothing: the row is read again after a pause that grows',
+    when: isTrouble,
+    holds: (step) => {
+      const counted = step.after.context.failures === step.before.context.failures + 1;
+      return (
+        (step.after.is('Resting') && step.armed('backOff') && counted && answerIn(step) === undefined) || 'it goes on'
+      );
+    },
+  },
+  {
+    clause: 'M4',
+    says: 'what was read or written starts the pauses over',
+    when: (step) => step.heard('row.read') || written(step, 'openRow'),
+    holds: (step) => isPlan(step, 'refuse') || step.after.context.failures === 0 || 'the pauses stay long',
+  },
+  {
+    clause: 'M4',
+    says: 'the end of the pause reads the row',
+    when: (step) => step.elapsed === 'backOff',
+    holds: (step) => step.started('readRow')?.key === step.before.context.key || 'nothing is read',
+  },
+  {
+    clause: 'M6',
+    says: 'it begins settled and says so',
+    when: ({ before }) => !before.begun,
+    holds: (step) =>
+      (step.after.is('Settled') && step.reported('membership.quiet')?.asks === 0) || 'it begins elsewhere',
   },
 ];

@@ -1,50 +1,246 @@
+import type { ContextFrom } from 'xstate';
 import { readerMachine } from '../../../src/machines/reader.machine.ts';
-import { samplesOf } from '../../support/paths/samples.ts';
-import { promises } from './reader.promises.ts';
+import { named, samplesOf } from '../../support/paths/samples.ts';
+import type { Step } from '../../support/paths/seen.ts';
 
-const lane = { window: 4, retries: 2, backOffMs: 10, backOffLimitMs: 100 };
-const smallest = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts)
-    .sort()
-    .map(([member, count]) => `${member} ${Math.min(count, 2)}`);
+type Context = ContextFrom<typeof readerMachine>;
+type ReaderStep = Step<Context>;
+
+const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
+const members = (...names: string[]) => names;
+
+/** Who is nudged by a fact, and by what. */
+function nudgesOf({ fact }: ReaderStep): { member: string; nudge: string; count?: number }[] {
+  const each = (names: string[], nudge: string) => names.map((member) => ({ member, nudge }));
+  switch (fact.type) {
+    case 'members.owed':
+      return each(fact.members, 'entries.arrived');
+    case 'rows.changed':
+    case 'survey.made':
+      return each(fact.members, 'row.changed');
+    case 'review.asked':
+      return each([fact.member], 'review.asked');
+    case 'confirmations.came':
+      return fact.members.map(({ member, count }: { member: string; count: number }) => ({
+        member,
+        nudge: 'copies.confirmed',
+        count,
+      }));
+    default:
+      return [];
+  }
+}
+const isNudge = (step: ReaderStep) =>
+  step.heard('members.owed', 'rows.changed', 'survey.made', 'review.asked', 'confirmations.came');
+const sentTo = ({ effects }: ReaderStep, id: string | undefined) =>
+  effects.flatMap((effect) => (effect.kind === 'send' && effect.to === id ? [effect.event] : []));
+const lanesOf = (context: Context) => Object.keys(context.lanes ?? {});
+const isOwnFailure = (step: ReaderStep) => step.from === 'survey' && step.heard('effect.failed');
 
 export const samples = samplesOf(readerMachine, {
   inputs: {
-    narrow: { laneLimit: 1, placingLimit: 1, lane },
-    placing: { laneLimit: 2, placingLimit: 1, lane },
-    wide: { laneLimit: 2, placingLimit: 2, lane },
+    'room for one': { laneLimit: 1, placingLimit: 2, lane },
+    'room for two, one by one': { laneLimit: 2, placingLimit: 1, lane },
   },
   events: [
-    { type: 'members.owed', members: ['a'] },
-    { type: 'members.owed', members: ['a', 'b'] },
-    { type: 'rows.changed', members: ['b'] },
-    { type: 'review.asked', member: 'a' },
-    { type: 'review.asked', member: 'b' },
     { type: 'confirmations.bound' },
-    { type: 'confirmations.came', members: [{ member: 'a', count: 2 }] },
-    { type: 'confirmations.lost', why: 'the connection closed' },
+    { type: 'confirmations.lost', why: 'the subscription ended' },
+    { type: 'confirmations.came', members: [{ member: 'a', count: 3 }] },
+    { type: 'members.owed', members: members('a', 'b') },
+    { type: 'rows.changed', members: members('b') },
+    { type: 'review.asked', member: 'a' },
+    named('the lane of a is quiet, all met', { type: 'lane.quiet', member: 'a', end: 'rested', nudges: 1 } as const),
+    named('the lane of a is quiet, new', { type: 'lane.quiet', member: 'a', end: 'rested', nudges: 0 } as const),
+    { type: 'lane.quiet', member: 'b', end: 'retired', nudges: 0 },
     { type: 'lane.placed', member: 'a' },
     { type: 'lane.placed', member: 'b' },
-    { type: 'lane.quiet', member: 'a', end: 'rested', nudges: 0 },
-    { type: 'lane.quiet', member: 'a', end: 'retired', nudges: 1 },
-    { type: 'lane.quiet', member: 'b', end: 'given-up', nudges: 0 },
   ],
   answers: {
     survey: [
-      { type: 'survey.made', members: [] },
-      { type: 'survey.made', members: ['a', 'b'] },
+      { type: 'survey.made', members: members('a', 'b') },
+      { type: 'survey.made', members: members() },
       { type: 'broker.silent' },
     ],
   },
-  spawned: ['lane.a', 'lane.b'],
-  clamp: ({ lanes, waiting, placing, failures, laneLimit, placingLimit }) => ({
-    lanes: smallest(lanes),
-    waiting: Object.entries(waiting).map(([member, count]) => `${member} ${Math.min(count, 2)}`),
+  spawned: ['lane.a.0', 'lane.b.0', 'lane.b.1'],
+  clampChild: (id) => id.split('.').slice(0, -1).join('.'),
+  clamp: ({ laneLimit, lanes, waiting, placing, failures }) => ({
+    room: laneLimit,
+    lanes: Object.fromEntries(
+      Object.entries(lanes)
+        .sort()
+        .map(([member, { sent }]) => [member, Math.min(sent, 2)]),
+    ),
+    waiting: Object.fromEntries(Object.entries(waiting).map(([member, reviews]) => [member, Math.min(reviews, 1)])),
     placing: Object.keys(placing).sort(),
-    failures: Math.min(failures, 1),
-    limits: `${laneLimit}/${placingLimit}`,
+    failed: failures > 0,
   }),
-  happy: ['Listening.Binding', 'Listening.Surveying', 'Listening.Reading', 'Listening.Comparing', 'Listening.Reading'],
-  limit: 400_000,
-  promises,
+  happy: ['Listening.Binding', 'Listening.Surveying', 'Listening.Reading'],
+  promises: [
+    {
+      clause: 'R1',
+      says: 'everybody is looked at after confirmations are listened for, not before',
+      when: (step) => step.started('survey')?.all === true || step.heard('confirmations.bound'),
+      holds: (step) =>
+        !step.before.is('Listening.Binding') ||
+        (step.heard('confirmations.bound') && step.started('survey')?.all === true) ||
+        'it is looked at too early, or not',
+    },
+    {
+      clause: 'R1',
+      says: 'confirmations are listened for whatever is being looked at',
+      when: ({ before, after }) => before.is('Listening') || after.is('Listening'),
+      holds: ({ after }) => after.running('hearConfirmations') === after.is('Listening') || 'nobody listens',
+    },
+    {
+      clause: 'R1',
+      says: 'confirmations that may have been missed, and a first survey that failed, begin all over after a pause',
+      when: (step) =>
+        step.before.is('Listening') &&
+        (step.heard('confirmations.lost') ||
+          (step.from === 'hearConfirmations' && step.heard('effect.failed')) ||
+          isOwnFailure(step) ||
+          (step.before.is('Listening.Surveying') && step.heard('broker.silent'))),
+      holds: ({ before, after, armed }) =>
+        (after.is('BackingOff') && armed('backOff') && after.context.failures === before.context.failures + 1) ||
+        'what was missed stays missed',
+    },
+    {
+      clause: 'R1',
+      says: 'the beginning, and the end of the pause, listens anew',
+      when: (step) => !step.before.begun || step.elapsed === 'backOff',
+      holds: (step) =>
+        (step.after.is('Listening.Binding') && step.started('hearConfirmations') !== undefined) || 'nobody listens',
+    },
+    {
+      clause: 'R1',
+      says: 'the store is asked again every survey, and a silent broker is asked again at the next',
+      when: (step) =>
+        step.elapsed === 'surveyEvery' ||
+        (step.before.is('Listening.Comparing') && step.heard('broker.silent', 'survey.made')) ||
+        (step.before.is('Listening.Surveying') && step.heard('survey.made')),
+      holds: (step) =>
+        step.elapsed === 'surveyEvery'
+          ? step.started('survey')?.all === false || 'it is not asked'
+          : (step.after.is('Listening.Reading') && step.armed('surveyEvery')) || 'it is not asked again',
+    },
+    {
+      clause: 'R1',
+      says: 'a first survey that was made forgets the failures before it',
+      when: (step) => step.before.is('Listening.Surveying') && step.heard('survey.made'),
+      holds: ({ after }) => after.context.failures === 0 || 'the pauses stay long',
+    },
+    {
+      clause: 'R5',
+      says: 'a nudge reaches the lane of its member and is counted, whatever the reader is doing',
+      when: isNudge,
+      holds: (step) => {
+        for (const { member, nudge, count } of nudgesOf(step)) {
+          const known = step.before.context.lanes[member];
+          if (known === undefined) continue;
+          const reached = sentTo(step, known.id).some((event) => event.type === nudge && event.count === count);
+          if (!reached || step.after.context.lanes[member]?.sent !== known.sent + 1)
+            return `${nudge} does not reach ${member}`;
+        }
+        return true;
+      },
+    },
+    {
+      clause: 'R5',
+      says: 'a member without a lane gets one, or waits; reviews that it waits with are made first',
+      when: isNudge,
+      holds: (step) => {
+        for (const { member, nudge } of nudgesOf(step)) {
+          if (step.before.context.lanes[member] !== undefined) continue;
+          const reviews = (step.before.context.waiting[member] ?? 0) + (nudge === 'review.asked' ? 1 : 0);
+          const started = step.after.context.lanes[member];
+          if (started === undefined) {
+            if (step.after.context.waiting[member] !== reviews) return `${member} is forgotten`;
+            continue;
+          }
+          const input = step.started(started.id);
+          const sent = sentTo(step, started.id).filter((event) => event.type === 'review.asked').length;
+          if (input?.member !== member || sent !== reviews || started.sent !== reviews)
+            return `${member} starts wrongly`;
+        }
+        return true;
+      },
+    },
+    {
+      clause: 'R8',
+      says: 'no more lanes live than there is room for, and no more look for their place at a time',
+      when: ({ after }) => after.status === 'active',
+      holds: ({ after: { context } }) =>
+        (lanesOf(context).length <= context.laneLimit &&
+          Object.keys(context.placing).length <= context.placingLimit &&
+          Object.keys(context.placing).every((member) => member in context.lanes)) ||
+        'there are more',
+    },
+    {
+      clause: 'R8',
+      says: 'nobody waits while there is room, once a nudge, a place found or a quiet lane gave the occasion',
+      when: (step) =>
+        isNudge(step) ||
+        (step.heard('lane.placed') && !step.ignored) ||
+        (step.heard('lane.quiet') && lanesOf(step.after.context).length < lanesOf(step.before.context).length),
+      holds: ({ after: { context } }) =>
+        Object.keys(context.waiting).length === 0 ||
+        lanesOf(context).length === context.laneLimit ||
+        Object.keys(context.placing).length === context.placingLimit ||
+        'somebody waits for nothing',
+    },
+    {
+      clause: 'R5',
+      says: 'the lanes that are counted on are those that run',
+      when: ({ after }) => after.status === 'active',
+      holds: ({ after }) => Object.values(after.context.lanes).every(({ id }) => after.running(id)) || 'a lane is dead',
+    },
+    {
+      clause: 'R5',
+      says: 'a lane is let go when it has met every nudge that was sent to it, and not before; its place is given on',
+      when: (step) => step.heard('lane.quiet') && step.before.context.lanes?.[step.fact.member] !== undefined,
+      holds: (step) => {
+        const { member, nudges } = step.fact;
+        const known = step.before.context.lanes[member];
+        if (known === undefined || known.sent !== nudges) return step.ignored || 'it is let go too early';
+        const forgotten = step.effects.some(
+          (effect) =>
+            effect.kind === 'act' &&
+            effect.action === 'forgetLane' &&
+            (effect.params as { member?: string }).member === member,
+        );
+        return (forgotten && step.stopped(known.id) && step.after.context.lanes[member] === undefined) || 'it is kept';
+      },
+    },
+    {
+      clause: 'R5',
+      says: 'a lane that failed is forgotten and waits for a place; no other lane notices',
+      when: (step) => step.from?.startsWith('lane.') === true && step.heard('effect.failed'),
+      holds: (step) => {
+        const { before, after, from } = step;
+        const [member] = lanesOf(before.context).filter((each) => before.context.lanes[each]?.id === from);
+        if (member === undefined) return 'it was not known';
+        const { [member]: _failed, ...others } = before.context.lanes;
+        const forgotten = step.effects.some((effect) => effect.kind === 'act' && effect.action === 'forgetLane');
+        const same = JSON.stringify(after.context.lanes) === JSON.stringify(others);
+        const stays = JSON.stringify(after.value) === JSON.stringify(before.value);
+        return (forgotten && same && stays && after.context.waiting[member] === 0) || 'others notice, or it is lost';
+      },
+    },
+    {
+      clause: 'R8',
+      says: 'a lane is looking for its place until it says that it has one, or is over',
+      when: (step) => step.heard('lane.placed') && step.before.context.placing?.[step.fact.member] === true,
+      holds: ({ after, fact }) => after.context.placing[fact.member] === undefined || 'it counts as looking for ever',
+    },
+    {
+      clause: 'R8',
+      says: 'a new lane is looking for its place',
+      when: ({ effects }) => effects.some((effect) => effect.kind === 'start' && effect.id.startsWith('lane.')),
+      holds: ({ before, after }) =>
+        lanesOf(after.context)
+          .filter((member) => before.context.lanes[member]?.id !== after.context.lanes[member]?.id)
+          .every((member) => after.context.placing[member] === true) || 'it is not counted',
+    },
+  ],
 });

@@ -66,7 +66,8 @@ export function spotOf({ anatomy, samples, bench }: Ground, snapshot: AnyMachine
     ]),
   );
   const life = bench.lifeOf(snapshot);
-  const spawned = [...life.children].filter((id) => !invoked.has(id));
+  const clampChild = samples.clampChild ?? ((id: string) => id);
+  const spawned = [...life.children].filter((id) => !invoked.has(id)).map(clampChild);
   const ended = Object.keys(snapshot.children).filter((id) => invoked.has(id) && !life.children.has(id));
   const clamp = {
     ...samples.clamp(snapshot.context as never),

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyMachineSnapshot } from 'xstate';
 import { eventName, pathOf } from './anatomy.ts';
+import { condition, few } from './condition.ts';
 import type { Effect } from './effects.ts';
 import { type Edge, type Exploration, isReal, type Spot } from './explore.ts';
-import { brief, briefEvent } from './shots.ts';
+import { brief, briefEvent, type Shot } from './shots.ts';
 
 /**
  * The golden table of a machine: every state, every sample, what follows. Written for a reviewer: one section a state, one
@@ -20,16 +21,23 @@ const standing = (snapshot: AnyMachineSnapshot): string =>
     .sort()
     .join(' + ');
 
+type Context = Readonly<Record<string, unknown>>;
+
 /** What a table may leave out: the input that the machine began with and, shortened to its name, the context of now. */
 interface Known {
-  readonly begun: Readonly<Record<string, unknown>>;
-  readonly now: Readonly<Record<string, unknown>>;
+  readonly begun: Context;
+  readonly now: Context;
+  /** The short name of a spawned child. */
+  readonly child: (id: string) => string;
 }
+
+const repeats = (known: unknown, key: string, value: unknown): boolean =>
+  typeof known === 'object' && known !== null && key in known && isDeepStrictEqual((known as Context)[key], value);
 
 function briefPayload(payload: unknown, { begun, now }: Known): string {
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return brief(payload);
   return Object.entries(payload)
-    .filter(([key, value]) => !(key in begun && isDeepStrictEqual(begun[key], value)))
+    .filter(([key, value]) => ![begun, ...Object.values(begun)].some((known) => repeats(known, key, value)))
     .map(([key, value]) => (isDeepStrictEqual(now[key], value) ? key : brief({ [key]: value })))
     .join(', ');
 }
@@ -43,11 +51,11 @@ function effectText(effect: Effect, known: Known): string | undefined {
     case 'report':
       return `↑ ${briefEvent(effect.event)}`;
     case 'send':
-      return `→ ${effect.to}: ${briefEvent(effect.event)}${effect.ms === undefined ? '' : ` in ${effect.ms} ms`}`;
+      return `→ ${known.child(effect.to)}: ${briefEvent(effect.event)}${effect.ms === undefined ? '' : ` in ${effect.ms} ms`}`;
     case 'start':
-      return withNews(`▶ ${effect.id}`, effect.input);
+      return withNews(`▶ ${known.child(effect.id)}`, effect.input);
     case 'stop':
-      return `■ ${effect.id}`;
+      return `■ ${known.child(effect.id)}`;
     case 'arm':
       return `⏱ ${eventName(effect.timer).replace('after ', '')} ${effect.ms} ms`;
     case 'disarm':
@@ -59,15 +67,19 @@ function effectText(effect: Effect, known: Known): string | undefined {
   }
 }
 
-type Context = Readonly<Record<string, unknown>>;
+/** What the tables of a machine need to know of its samples. */
+interface Reading {
+  readonly begun: (input: string) => Context;
+  readonly child: (id: string) => string;
+}
 
 /** What follows, without what is kept: edges with the same end share a row. */
-function endOf(edge: Edge, begun: Context): readonly [to: string, effects: string] {
+function endOf(edge: Edge, { begun, child }: Reading): readonly [to: string, effects: string] {
   if (!isReal(edge)) return ['(ignored)', ''];
   const { after, effects } = edge.move;
   const texts = effects
     .filter((effect) => effect.kind !== 'stop' || (effect.id !== edge.shot.child && after.status === 'active'))
-    .flatMap((effect) => effectText(effect, { begun, now: after.context }) ?? []);
+    .flatMap((effect) => effectText(effect, { begun: begun(edge.input), child, now: after.context }) ?? []);
   const stays = standing(after) === standing(edge.from.snapshot);
   return [stays ? '·' : standing(after), texts.map(code).join(' ')];
 }
@@ -82,52 +94,33 @@ function keptBy(edges: readonly Edge[]): string {
       kept.set(key, (kept.get(key) ?? new Set()).add(brief(value)));
     }
   }
-  return [...kept].map(([key, values]) => code(`${key} = ${[...values].sort().join(' or ')}`)).join(' ');
+  return [...kept].map(([key, values]) => code(`${key} = ${few(values)}`)).join(' ');
 }
 
 type Clamp = Spot['clamp'];
 
-/** The fewest clamp fields that tell these spots from the others. */
-function telling(these: readonly Clamp[], others: readonly Clamp[]): readonly string[] {
-  const fields = [...new Set([...these, ...others].flatMap((clamp) => Object.keys(clamp)))];
-  const view = (chosen: readonly string[]) => (clamp: Clamp) =>
-    JSON.stringify(chosen.map((field) => clamp[field] ?? null));
-  const apart = (chosen: readonly string[]) => {
-    const seen = new Set(these.map(view(chosen)));
-    return !others.map(view(chosen)).some((key) => seen.has(key));
-  };
-  let sets: string[][] = [[]];
-  for (let size = 0; size <= fields.length; size++) {
-    const fit = sets.find(apart);
-    if (fit !== undefined) return fit;
-    sets = sets.flatMap((set) => fields.slice(fields.indexOf(set.at(-1) ?? '') + 1).map((field) => [...set, field]));
-  }
-  return fields;
-}
-
-function condition(these: readonly Clamp[], others: readonly Clamp[]): string {
-  const chosen = telling(these, others);
-  const cases = new Set(
-    these.map((clamp) => chosen.map((field) => `${field} = ${brief(clamp[field] ?? '—')}`).join(', ')),
-  );
-  return [...cases].sort().join(' or ');
-}
-
-function rowsOf(edges: readonly Edge[], begun: ReadonlyMap<string, Context>): string[] {
+/** The rows of each sample on which something happens in this state. */
+function rowsOf(edges: readonly Edge[], reading: Reading): Map<Shot, readonly string[]> {
   const wanted = new Set(edges.filter(isReal).map(({ shot }) => shot));
-  return [...Map.groupBy(edges, ({ shot }) => shot)].flatMap(([shot, same]) => {
-    if (!wanted.has(shot)) return [];
-    const groups = [...Map.groupBy(same, (edge) => endOf(edge, begun.get(edge.input) ?? {}).join('\n')).values()];
-    return groups.map((group) => {
-      const [to, effects] = group[0] === undefined ? ['', ''] : endOf(group[0], begun.get(group[0].input) ?? {});
+  const rows = new Map<Shot, readonly string[]>();
+  for (const [shot, same] of Map.groupBy(edges, ({ shot }) => shot)) {
+    if (!wanted.has(shot)) continue;
+    const groups = [...Map.groupBy(same, (edge) => endOf(edge, reading).join('\n')).values()];
+    const row = (group: readonly Edge[]) => {
+      const [to, effects] = group[0] === undefined ? ['', ''] : endOf(group[0], reading);
       const others = groups.filter((other) => other !== group).flat();
-      const when = groups.length === 1 ? '' : condition(group.map(clampOf), others.map(clampOf));
+      const when = groups.length === 1 ? '' : condition(clampsOf(group), clampsOf(others));
       return `| ${code(shot.label)} | ${when} | ${to} | ${effects} | ${keptBy(group)} |`;
-    });
-  });
+    };
+    rows.set(shot, groups.map(row));
+  }
+  return rows;
 }
 
-const clampOf = ({ from }: Edge): Clamp => from.clamp;
+/** The different clamps of these edges' beginnings. */
+const clampsOf = (edges: readonly Edge[]): Clamp[] => [
+  ...new Map(edges.map(({ from }) => [JSON.stringify(from.clamp), from.clamp])).values(),
+];
 
 /** What the state does not want to hear: by type where no payload makes a difference. */
 function ignoredIn(edges: readonly Edge[]): string[] {
@@ -138,12 +131,24 @@ function ignoredIn(edges: readonly Edge[]): string[] {
   return [...new Set(shots.map(({ label, event }) => (types.has(event.type) ? label : event.type)))];
 }
 
-function section(state: string, edges: readonly Edge[], begun: ReadonlyMap<string, Context>): string[] {
+const table = (rows: readonly string[]): string[] =>
+  rows.length === 0 ? [] : ['| when | only if | to | asks for | keeps |', '|---|---|---|---|---|', ...rows, ''];
+
+/** Samples that have the same rows in every state: the machine itself hears them. */
+function heardEverywhere(
+  tables: readonly ReadonlyMap<Shot, readonly string[]>[],
+): ReadonlyMap<Shot, readonly string[]> {
+  const [first, ...others] = tables;
+  const same = ([shot, rows]: readonly [Shot, readonly string[]]) =>
+    others.every((other) => isDeepStrictEqual(other.get(shot), rows));
+  return new Map(others.length < 2 ? [] : [...(first ?? [])].filter(same));
+}
+
+function section(state: string, edges: readonly Edge[], rows: readonly string[]): string[] {
   const lines = [`### ${state}`, ''];
   const tags = new Set(edges[0]?.from.snapshot._nodes.flatMap((node) => node.tags));
   if (tags.size > 0) lines.push(`Tagged ${[...tags].map(code).join(' ')}.`, '');
-  const rows = rowsOf(edges, begun);
-  if (rows.length > 0) lines.push('| when | only if | to | asks for | keeps |', '|---|---|---|---|---|', ...rows, '');
+  lines.push(...table(rows));
   const unwanted = ignoredIn(edges);
   if (unwanted.length > 0) lines.push(`Ignored: ${unwanted.map(code).join(' ')}`, '');
   return lines;
@@ -152,13 +157,19 @@ function section(state: string, edges: readonly Edge[], begun: ReadonlyMap<strin
 /** The table as Markdown. The same machine and samples give the same bytes. */
 export function goldenTable(name: string, exploration: Exploration): string {
   const { samples, beginnings, edges, spots, anatomy } = exploration;
-  const begun = new Map(Object.entries(samples.inputs).map(([input, given]) => [input, Object(given) as Context]));
+  const begun = (input: string) => Object(samples.inputs[input]) as Context;
+  const invoked = new Set(anatomy.invokes.map(({ id }) => id));
+  const child = (id: string) => (invoked.has(id) ? id : (samples.clampChild?.(id) ?? id));
+  const reading: Reading = { begun, child };
   const byState = Map.groupBy(edges, ({ from }) => standing(from.snapshot));
   const order = new Map(anatomy.states.map((state, n) => [state, n]));
   const place = (state: string) => order.get(state.split(' + ')[0] ?? '') ?? order.size;
   const finals = [
     ...new Set(spots.filter(({ snapshot }) => snapshot.status === 'done').map((spot) => standing(spot.snapshot))),
   ];
+  const states = [...byState.keys()].sort((a, b) => place(a) - place(b) || a.localeCompare(b));
+  const tables = new Map(states.map((state) => [state, rowsOf(byState.get(state) ?? [], reading)]));
+  const everywhere = heardEverywhere([...tables.values()]);
   return [
     `# ${name}`,
     '',
@@ -176,7 +187,7 @@ export function goldenTable(name: string, exploration: Exploration): string {
     '',
     ...beginnings.map(({ input, spot, move }) => {
       const effects = move.effects.flatMap(
-        (effect) => effectText(effect, { begun: begun.get(input) ?? {}, now: move.after.context }) ?? [],
+        (effect) => effectText(effect, { ...reading, begun: begun(input), now: move.after.context }) ?? [],
       );
       return `- ${input}: ${standing(spot.snapshot)} ${effects.map(code).join(' ')}`;
     }),
@@ -187,9 +198,15 @@ export function goldenTable(name: string, exploration: Exploration): string {
     'A child that does not run cannot answer, and a timer that is not armed cannot elapse: those samples were fired as well,',
     'and are left out here because every state ignores them. An end stops all that runs, which is not listed.',
     '',
-    ...[...byState.keys()]
-      .sort((a, b) => place(a) - place(b) || a.localeCompare(b))
-      .flatMap((state) => section(state, byState.get(state) ?? [], begun)),
+    ...(everywhere.size === 0 ? [] : ['### In every state', '', ...table([...everywhere.values()].flat())]),
+    ...states.flatMap((state) => {
+      const own = [...(tables.get(state) ?? [])].filter(([shot]) => !everywhere.has(shot));
+      return section(
+        state,
+        byState.get(state) ?? [],
+        own.flatMap(([, rows]) => rows),
+      );
+    }),
     '### Ends',
     '',
     finals

@@ -21,6 +21,8 @@ export interface Samples<Input, Event, Context> {
    * the same clamp are one to the exploration; the replay on live actors fails where that hides a difference.
    */
   readonly clamp: (context: Context) => Readonly<Record<string, unknown>>;
+  /** Shortens ids of spawned children that count up, so that they stay finite: `lane.a.7` → `lane.a`. */
+  readonly clampChild?: (id: string) => string;
   readonly promises: readonly PathPromise<Context>[];
   /** Where it is good to be, beside final states and those tagged `serving`: paths of states. */
   readonly goals?: readonly string[];

@@ -30,7 +30,7 @@ export interface Step<Context> {
   readonly fact: AnyEventObject;
   /** The child that answered or failed, when the event is such an end. */
   readonly from: string | undefined;
-  /** The name of the delay that elapsed, when the event is a timer's. */
+  /** The name of the delay that elapsed, when the event is that of a timer which was armed. */
   readonly elapsed: string | undefined;
   readonly after: Seen<Context>;
   /** What was asked for, in order. */
@@ -74,7 +74,8 @@ export function seen<Context>(anatomy: Anatomy, snapshot: AnyMachineSnapshot | u
 export function stepOf<Context>(anatomy: Anatomy, input: string, move: Move): Step<Context> {
   const { effects } = move;
   const before = seen<Context>(anatomy, move.before, move.lifeBefore);
-  const { fact, from, elapsed } = factOf(move.event);
+  const { fact, from, delay } = factOf(move.event);
+  const elapsed = move.lifeBefore.timers.has(move.event.type) ? delay : undefined;
   return {
     input,
     before,
@@ -105,13 +106,13 @@ export function stepOf<Context>(anatomy: Anatomy, input: string, move: Move): St
 const isFact = (output: unknown): output is AnyEventObject =>
   typeof output === 'object' && output !== null && typeof (output as { type?: unknown }).type === 'string';
 
-function factOf(event: AnyEventObject): Pick<Step<unknown>, 'fact' | 'from' | 'elapsed'> {
+function factOf(event: AnyEventObject): Pick<Step<unknown>, 'fact' | 'from'> & { delay: string | undefined } {
   const [, end, id] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event.type) ?? [];
-  const [, elapsed] = /^xstate\.after\.([^.]+)\./.exec(event.type) ?? [];
-  if (end === 'done') return { from: id, elapsed, fact: isFact(event.output) ? event.output : event };
+  const [, delay] = /^xstate\.after\.([^.]+)\./.exec(event.type) ?? [];
+  if (end === 'done') return { from: id, delay, fact: isFact(event.output) ? event.output : event };
   if (end === 'error') {
     const message = event.error instanceof Error ? event.error.message : String(event.error);
-    return { from: id, elapsed, fact: { type: 'effect.failed', effect: id, message } };
+    return { from: id, delay, fact: { type: 'effect.failed', effect: id, message } };
   }
-  return { from: undefined, elapsed, fact: event };
+  return { from: undefined, delay, fact: event };
 }

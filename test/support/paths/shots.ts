@@ -24,6 +24,7 @@ export function brief(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(brief).join(', ')}]`;
   if (value instanceof Error) return value.message;
   if (typeof value !== 'object' || value === null) return String(value);
+  if (Object.keys(value).length === 0) return '{}';
   const parts = Object.entries(value)
     .filter(([, field]) => field !== undefined)
     .map(
@@ -35,7 +36,7 @@ export function brief(value: unknown): string {
 /** An event as a person writes it: `row.held {holder: b, expiresInMs: 9000}`. */
 export function briefEvent({ type, ...payload }: AnyEventObject): string {
   const text = brief(payload);
-  return text === '' ? type : `${type} {${text}}`;
+  return text === '{}' || text === '' ? type : `${type} {${text}}`;
 }
 
 export function shotsOf(anatomy: Anatomy, samples: AnySamples): Shot[] {

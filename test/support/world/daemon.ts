@@ -78,6 +78,7 @@ export class MemoryDaemon {
         removeRecord: nothing,
         closeAll: nothing,
         hearConnection: (tell) => this.#hearConnection(tell),
+        answerLiveness: () => ({ stop: nothing }),
         measureOutage: ({ since }) => ({ elapsedMs: clock.now().monotonicMs - since, stalledMs: 0 }),
       }),
       {

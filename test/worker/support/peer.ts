@@ -11,8 +11,9 @@ export const GUIDANCE = 'relay:retry-guidance-v1';
 export class Peer {
   readonly frames: Heard[] = [];
   closed: { readonly code: number; readonly reason: string } | undefined;
-  /** Agents whose deliveries are acknowledged at once. */
+  /** Whether each delivery is acknowledged at once. */
   acks = false;
+  onDeliver: ((frame: Heard) => void) | undefined;
   readonly #socket: WebSocket;
   #beat: NodeJS.Timeout | undefined;
   #next = 1;
@@ -115,6 +116,7 @@ export class Peer {
   #hear(text: string): void {
     const frame = JSON.parse(text) as Heard;
     this.frames.push(frame);
+    if (frame.type === 'deliver') this.onDeliver?.(frame);
     if (this.acks && frame.type === 'deliver')
       this.send({ type: 'delivery.ack', agent: frame.agent, up_to_seq: frame.seq });
   }

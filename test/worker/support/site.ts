@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type Row, type Statement, sql } from '../../../src/provider/storage/port.ts';
 import { proxyTo, type TcpProxy } from './half-open.ts';
 import { CURSOR, GUIDANCE, type Heard, Peer } from './peer.ts';
+import { requested } from './requested.ts';
 import type { Stage } from './stage.ts';
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -61,13 +62,12 @@ export class Site {
   }
 
   async api(method: string, path: string, body?: object, headers: Record<string, string> = {}) {
-    const response = await fetch(new URL(path, this.stage.url), {
+    const { status, text } = await requested(new URL(path, this.stage.url), {
       method,
       headers: { authorization: `Bearer ${this.#key}`, ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const answer = (await response.json()) as { ok: boolean; data: Row & { recipients: Recipient[] }; error: Row };
-    return { status: response.status, ...answer };
+    return { status, ...(JSON.parse(text) as { ok: boolean; data: Row & { recipients: Recipient[] }; error: Row }) };
   }
 
   async open(url: string = this.stage.url): Promise<Peer> {

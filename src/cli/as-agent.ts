@@ -1,0 +1,88 @@
+/** Being an agent for one command: its credential of this root, its client, and which channels it joined from here. */
+import { z } from 'zod';
+import { type Agent, type AgentOptions, connectAgent } from '../client/client.ts';
+import { type LogName, logCatalogue, operatorLine } from '../domain/log-events/catalogue.ts';
+import { channelSchema } from '../domain/names.ts';
+import { readJsonFile, SECRET_FILE, SECRET_FOLDER, writeAtomic } from '../services/local/files.ts';
+import type { Journal } from '../services/ports.ts';
+import type { Call } from './frame.ts';
+import { agentCreds, agentCredsPath, principalNamed } from './open-mesh.ts';
+import type { Output } from './output.ts';
+import { brokerOf, type Place } from './place.ts';
+
+/** Does a piece of work as the agent; its connection is closed afterwards. */
+export async function asAgent<T>(
+  call: Call,
+  name: string,
+  work: (agent: Agent, place: Place) => Promise<T>,
+  more: Partial<AgentOptions> = {},
+): Promise<T> {
+  const place = call.place();
+  const address = brokerOf(place);
+  const creds = agentCreds(place, name, address);
+  const agent = await connectAgent({
+    url: address.url,
+    creds,
+    journal: warningsOf(call.out),
+    ...(address.tls === undefined ? {} : { tls: address.tls }),
+    ...more,
+  });
+  try {
+    return await work(agent, place);
+  } finally {
+    await agent.close();
+  }
+}
+
+/** Events that a command's own answer says anyhow. */
+const ANSWERED: readonly LogName[] = ['client.unestablished', 'client.durable', 'client.left'];
+
+/** Tells the operator lines of events as remarks; `all`: also of those that the answer of a short command says anyhow. */
+export function warningsOf(out: Output, all = false): Journal {
+  return {
+    tell: (event, ...[facts]) => {
+      const line = operatorLine(event, (facts ?? {}) as never);
+      const wanted = all || (logCatalogue[event].level !== 'info' && !ANSWERED.includes(event));
+      if (line !== undefined && wanted) out.remark(line);
+    },
+  };
+}
+
+const joinedSchema = z.object({
+  version: z.literal(1),
+  channels: z.record(channelSchema, z.object({ joinedAt: z.number() })),
+});
+
+/**
+ * The channels that an agent joined from this root: what the registry cannot know while no daemon is there. A command that
+ * stays (`inbox --follow`) subscribes to them, and the next one that finds a daemon has them established.
+ *
+ *   <root>/.cotal/space.<key>/agents/<owner>.<actor>.channels.json
+ */
+export class JoinedChannels {
+  readonly #path: string;
+
+  constructor(place: Place, name: string) {
+    this.#path = agentCredsPath(place, principalNamed(name)).replace(/creds$/, 'channels.json');
+  }
+
+  /** Channel → when it was joined, wall clock. */
+  read(): Map<string, number> {
+    const channels = readJsonFile(this.#path, joinedSchema)?.channels ?? {};
+    return new Map(Object.entries(channels).map(([channel, { joinedAt }]) => [channel, joinedAt]));
+  }
+
+  add(channel: string, joinedAt = Date.now()): void {
+    this.#write(this.read().set(channel, joinedAt));
+  }
+
+  remove(channel: string): void {
+    const channels = this.read();
+    if (channels.delete(channel)) this.#write(channels);
+  }
+
+  #write(channels: Map<string, number>): void {
+    const rows = Object.fromEntries([...channels].map(([channel, joinedAt]) => [channel, { joinedAt }]));
+    writeAtomic(this.#path, `${JSON.stringify({ version: 1, channels: rows })}\n`, SECRET_FILE, SECRET_FOLDER);
+  }
+}

@@ -1,0 +1,34 @@
+/** `cotal join`: live by the broker's word, durable by the registry's, and never said to be what it is not. */
+import type { Standing } from '../client/client.ts';
+import { parseChannel } from '../domain/names.ts';
+import { asAgent, JoinedChannels } from './as-agent.ts';
+import { type Define, examples } from './frame.ts';
+import type { Output } from './output.ts';
+
+export const define: Define = (command, frame) => {
+  command
+    .argument('<channel>', 'a concrete channel', parseChannel)
+    .requiredOption('--as <name>', 'the agent that joins')
+    .action(
+      frame.action<[channel: string, options: { as: string }]>(async (call, channel, { as }) => {
+        const { standing, member } = await asAgent(call, as, async (agent, place) => {
+          const standing = await call.out.waiting(`joining ${channel}`, agent.join(channel));
+          new JoinedChannels(place, as).add(channel);
+          return { standing, member: agent.principal };
+        });
+        const { channel: _channel, ...rest } = standing;
+        call.out.answer({ channel, member, ...rest }, textOf(call.out, member, standing));
+        return 0;
+      }),
+    );
+  examples(command, 'cotal join team.general --as alice');
+};
+
+function textOf(out: Output, member: string, { channel, state, generation, reason, shortfall }: Standing): string {
+  const who = `${out.paint('bold', member)} joined ${channel}`;
+  if (state !== 'durable') {
+    return `${out.paint('yellow', '!')} ${who} live, durable backstop unestablished: ${reason}\n  Posts reach it only while it is subscribed; "cotal inbox --follow" establishes the backstop when it can be.`;
+  }
+  const short = shortfall === undefined ? '' : `; ${shortfall.count} posts were not copied, its quota was full`;
+  return `${out.paint('green', '✓')} ${who} durable (generation ${generation})${short}`;
+}

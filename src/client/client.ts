@@ -1,0 +1,290 @@
+/**
+ * plane3/client: the agent's side of the durable plane.
+ *
+ * ```ts
+ * const agent = await connectAgent({ url, creds });
+ * const { state, reason } = await agent.join('team.general');   // 'durable', or 'live' and why
+ * await agent.post({ channel: 'team.general', text: 'hello', mentions: ['bob'] });
+ * for await (const post of agent.read({ follow: true })) {
+ *   show(post.message);
+ *   await post.confirm();          // only now it is not owed any more
+ * }
+ * ```
+ *
+ * A post that was not confirmed comes again, to whoever reads next. Nothing is reported that was not proved: `durable` is
+ * what the registry granted, `confirmed` what the broker acknowledged, silence is never a refusal and never "none".
+ */
+
+import { readIdentity } from '../domain/agent-identity.ts';
+import { Plane3Error } from '../domain/errors/catalogue.ts';
+import { type Member, memberKey, parseChannel, principalOf } from '../domain/names.ts';
+import type { DataOf, DeliveryOp } from '../domain/rail.ts';
+import { type Credential, readCreds } from '../services/credential.ts';
+import { PlaneRows } from '../services/nats/plane-rows.ts';
+import { askRail } from '../services/nats/rail-client.ts';
+import type { Journal } from '../services/ports.ts';
+import { Tally } from '../services/tally.ts';
+import { OwnCopies } from './copies.ts';
+import { Inbox, type ReadOptions } from './inbox.ts';
+import { Link } from './link.ts';
+import { Memberships, type Standing } from './memberships.ts';
+import { PlaneWatch, type WatchIntervals } from './plane-watch.ts';
+import { type Posted, type PostRequest, post } from './posting.ts';
+import { Presence } from './presence.ts';
+import { Receiver, type Surfaced } from './receiver.ts';
+
+export { Plane3Error } from '../domain/errors/catalogue.ts';
+export type { Message, Part } from '../domain/message.ts';
+export type { ReadOptions } from './inbox.ts';
+export type { Left, Standing } from './memberships.ts';
+export type { DeliveryTier, Posted, PostRequest } from './posting.ts';
+export type { Confirmed, Source, Surfaced } from './receiver.ts';
+
+export interface AgentOptions {
+  /** Where the broker is: `nats://host:port`. */
+  readonly url: string;
+  /** Text of the creds file that `cotal agent add` wrote. It names the space and the lifecycle; nothing else has to. */
+  readonly creds: string;
+  /** Demands TLS; a plaintext broker is then refused. */
+  readonly tls?: { readonly caFile?: string };
+  /** Name shown with posts and in presence; the actor's unless told. */
+  readonly name?: string;
+  /** Says every 2 s that the agent is here, as this kind; not at all unless told. */
+  readonly presence?: { readonly kind: string };
+  /** Where events go: `openJournal` makes one. Nothing is written unless told. */
+  readonly journal?: Journal;
+  /** Called whenever what is true of a membership changes. */
+  readonly onStanding?: (standing: Standing) => void;
+  /** Longest that one question may take, milliseconds; 5000 unless told. */
+  readonly timeoutMs?: number;
+  /**
+   * On a durably joined channel a live post waits this long for its durable copy, so that it surfaces with its sequence;
+   * milliseconds, 0 unless told: it surfaces at once, and its copy is recognized.
+   */
+  readonly preferDurableMs?: number;
+  /** How often the plane is looked at; 1 s while a backstop is not established, else 10 s. */
+  readonly watch?: WatchIntervals;
+  /** Posts that are remembered to recognize what comes again; 10,000 unless told. */
+  readonly remembered?: number;
+}
+
+const TIMEOUT_MS = 5_000;
+const REMEMBERED = 10_000;
+const WAITING_LIVE = 1_000;
+const silentJournal: Journal = { tell: () => {} };
+
+/**
+ * Connects as an agent and binds its delivery durable, by name only. Where no delivery daemon is ready on this plane, that
+ * is warned of (`client.plane-not-ready`) and nothing more: a daemon that starts later delivers through it.
+ *
+ * @throws Plane3Error `client.credential` for a text that is no agent's credential, `broker.unreachable`, `client.no-durable`.
+ */
+export async function connectAgent(options: AgentOptions): Promise<Agent> {
+  const credential = readCreds(options.creds, '(creds)');
+  const identity = readIdentity(credential.claims);
+  if (identity === undefined)
+    throw new Plane3Error('client.credential', { reason: 'its rights name no durable of its own' });
+  const { url, tls, timeoutMs = TIMEOUT_MS } = options;
+  const name = options.name ?? identity.member.actor;
+  const link = await Link.open({ url, credential, name, timeoutMs, ...(tls === undefined ? {} : { tls }) });
+  const agent = new Agent({ ...options, ...identity, name, credential, link });
+  try {
+    await agent.bind();
+  } catch (error) {
+    await agent.close();
+    throw error;
+  }
+  return agent;
+}
+
+type Parts = AgentOptions & { space: string; member: Member; name: string; credential: Credential; link: Link };
+
+export class Agent {
+  readonly space: string;
+  /** The one lifecycle that this is: owner, actor, uid. */
+  readonly member: Member;
+  /** `owner.actor` */
+  readonly principal: string;
+  readonly name: string;
+  /** What happened, by name: duplicates, poison, foreign copies … */
+  readonly tally = new Tally();
+  readonly #link: Link;
+  readonly #journal: Journal;
+  readonly #rows: PlaneRows;
+  readonly #watch: PlaneWatch;
+  readonly #copies: OwnCopies;
+  readonly #receiver: Receiver;
+  readonly #inbox: Inbox;
+  readonly #memberships: Memberships;
+  readonly #presence: Presence;
+
+  /** @internal Use `connectAgent`. */
+  constructor(of: Parts) {
+    const { space, member, name, link, journal = silentJournal, preferDurableMs = 0, onStanding } = of;
+    this.space = space;
+    this.member = member;
+    this.principal = principalOf(member);
+    this.name = name;
+    this.#link = link;
+    this.#journal = journal;
+    this.#rows = new PlaneRows(link.broker, space);
+    this.#watch = new PlaneWatch(this.#rows, of.watch ?? { urgentMs: 1_000, calmMs: 10_000 });
+    const shared = { broker: link.broker, space, member, journal, tally: this.tally };
+    this.#copies = new OwnCopies(shared);
+    this.#receiver = new Receiver({
+      remembered: of.remembered ?? REMEMBERED,
+      waitingLive: WAITING_LIVE,
+      announced: () => this.#inbox.ring(),
+      dropped: (count) => {
+        this.tally.add('client.live-dropped', '', count);
+        if (this.tally.get('client.live-dropped') === count) journal.tell('client.live-dropped', { count });
+      },
+    });
+    this.#memberships = new Memberships({
+      ...shared,
+      link,
+      rows: this.#rows,
+      watch: this.#watch,
+      receiver: this.#receiver,
+      preferDurableMs,
+      ...(onStanding === undefined ? {} : { onStanding }),
+    });
+    this.#inbox = new Inbox({
+      link,
+      copies: this.#copies,
+      receiver: this.#receiver,
+      member: this.principal,
+      isWanted: (copy) => this.#memberships.isSurfaceable(copy),
+    });
+    this.#presence = new Presence({ link, space, member, card: { name, kind: of.presence?.kind ?? 'agent' } });
+    if (of.presence !== undefined) this.#presence.start();
+    link.hear({
+      restored: () => {
+        this.#memberships.restored();
+        // Whatever plane it is now: the durable is bound there anew, by the next pull.
+        void this.#warnUnlessReady();
+      },
+      closed: (reason) => {
+        journal.tell('client.closed', { member: memberKey(member), reason });
+        void this.#inbox.close({ reason, asked: false });
+      },
+    });
+  }
+
+  /** @internal Finds the durable, and warns where no daemon is ready to deliver through it. */
+  async bind(): Promise<void> {
+    await Promise.all([this.#copies.bind(), this.#warnUnlessReady()]);
+  }
+
+  async #warnUnlessReady(): Promise<void> {
+    const lease = await this.#rows.lease();
+    if (lease.kind === 'ready') return;
+    const condition = lease.kind === 'unknown' ? `unknown (${lease.why})` : lease.kind;
+    this.#journal.tell('client.plane-not-ready', { durable: this.#copies.durable, space: this.space, condition });
+  }
+
+  /**
+   * Joins a channel: live by a subscription that the broker enforces, durable as soon as the daemon has granted it. Resolves
+   * with the first outcome; one that is `live` becomes `durable` by itself later, which `onStanding` tells. Joining again
+   * changes nothing.
+   *
+   * @param backfill Posts of the channel's history to surface too, marked `backfill`; at most 200. Needs a daemon.
+   * @throws Plane3Error `name.channel…`, `join.refused` where the broker denies the subscription.
+   */
+  async join(channel: string, { backfill = 0 }: { backfill?: number } = {}): Promise<Standing> {
+    const standing = await this.#memberships.join(parseChannel(channel));
+    if (backfill > 0) {
+      const { items } = await this.history(channel, { limit: backfill });
+      for (const { seq, msg } of items) {
+        if (msg.from.id !== this.principal) this.#receiver.offerBackfill(msg, seq);
+      }
+    }
+    return standing;
+  }
+
+  /**
+   * Leaves a channel. The generation that is closed is named; what was still owed of it is dropped and never surfaces.
+   * `left` false: the daemon did not answer, or refused, as `reason` says; where it did not answer, it is asked again.
+   */
+  leave(channel: string) {
+    return this.#memberships.leave(parseChannel(channel));
+  }
+
+  /** What is true of every membership that this client has, without asking anybody. */
+  standings(): Standing[] {
+    return this.#memberships.standings();
+  }
+
+  /**
+   * Durable memberships as the registry has them, left ones included.
+   * @throws Plane3Error `rail.silent`, `rail.refused`, `rail.unreadable`.
+   */
+  async memberships(): Promise<DataOf<'listMemberships'>['memberships']> {
+    return (await this.#ask('listMemberships', { lifecycleUid: this.member.uid })).memberships;
+  }
+
+  /** Publishes a post. See `PostRequest`, and `DeliveryTier` for what the answer means and does not mean. */
+  post(request: PostRequest): Promise<Posted> {
+    const { broker } = this.#link;
+    return post({ broker, space: this.space, principal: this.principal, name: this.name, rows: this.#rows }, request);
+  }
+
+  /**
+   * The newest posts of a channel, oldest first; `complete` false where older ones did not fit the reply.
+   * @param limit 100 unless told, at most 200.
+   * @throws Plane3Error `rail.refused` where the read ACL does not cover the channel, `rail.silent` without a daemon.
+   */
+  history(channel: string, { limit }: { limit?: number } = {}): Promise<DataOf<'readHistory'>> {
+    return this.#ask('readHistory', { channel: parseChannel(channel), ...(limit === undefined ? {} : { limit }) });
+  }
+
+  /**
+   * What is owed to this agent.
+   * @throws Plane3Error `rail.silent` without a daemon: then it is not known, which is not the same as none.
+   */
+  pendingCount(): Promise<DataOf<'pendingCount'>> {
+    return this.#ask('pendingCount', {});
+  }
+
+  /**
+   * Surfaces posts: live ones of the joined channels, backfill, and durable copies, each post once. Confirm each one after it
+   * was surfaced. Whatever was pulled and not confirmed is given back when the loop ends, however it does.
+   *
+   * @throws Plane3Error `client.reading` when another loop of this client reads, `client.closed`, `client.pull-lost`.
+   */
+  read(options: ReadOptions = {}): AsyncGenerator<Surfaced, void, void> {
+    return this.#inbox.read(options);
+  }
+
+  /** Says what the agent does now, in its presence: available, busy … */
+  setStatus(status: string): void {
+    this.#presence.say(status);
+  }
+
+  async #ask<O extends DeliveryOp>(op: O, args: Parameters<typeof askRail<O>>[0]['args']): Promise<DataOf<O>> {
+    const { broker } = this.#link;
+    const answer = await askRail({ broker, space: this.space, principal: this.principal, op, args });
+    const rail = 'ctl.delivery';
+    switch (answer.kind) {
+      case 'answered':
+        return answer.data;
+      case 'refused':
+        throw new Plane3Error('rail.refused', { op, reason: answer.message, code: answer.code });
+      case 'denied':
+        throw new Plane3Error('rail.refused', { op, reason: `the broker denied ${answer.subject}`, code: 'denied' });
+      case 'silent':
+        throw new Plane3Error('rail.silent', { op, rail, reason: answer.why });
+      case 'unreadable':
+        throw new Plane3Error('rail.unreadable', { op, rail });
+    }
+  }
+
+  /** Ends everything: what was pulled goes back, memberships stay as the registry has them. */
+  async close(): Promise<void> {
+    this.#presence.stop();
+    await this.#inbox.close({ reason: 'it was closed', asked: true });
+    this.#memberships.stop();
+    this.#watch.stop();
+    await this.#link.close();
+  }
+}

@@ -1,0 +1,173 @@
+/** The memberships of one agent: an actor a channel, and what is true of each. */
+import { type Actor, createActor } from 'xstate';
+import { isSurfaceable } from '../domain/backstop.ts';
+import { Plane3Error } from '../domain/errors/catalogue.ts';
+import type { Message } from '../domain/message.ts';
+import { principalOf } from '../domain/names.ts';
+import type { Shortfall } from '../domain/rows.ts';
+import type { durableMembershipMachine } from '../machines/durable-membership.machine.ts';
+import { bindMembership, type MembershipServices } from './bind-membership.ts';
+import type { CopyInHand, Receiver } from './receiver.ts';
+
+/**
+ * What is true of a membership now.
+ *
+ *   durable   the registry granted it: a post after `joinCursor` is owed until it is confirmed
+ *   live      subscribed; the durable backstop is not established, since when and why
+ *   joining   not subscribed (yet, or at the moment)
+ *   leaving   not subscribed any more; the registry has not confirmed the leave
+ *   left
+ */
+export interface Standing {
+  readonly channel: string;
+  readonly state: 'durable' | 'live' | 'joining' | 'leaving' | 'left';
+  readonly generation?: number;
+  readonly joinCursor?: number;
+  /** Why it is not what was asked for. */
+  readonly reason?: string;
+  /** How long the backstop has not been established, milliseconds. */
+  readonly unestablishedMs?: number;
+  /** Posts that the member's quota had no room for. */
+  readonly shortfall?: Shortfall;
+}
+
+export interface Left {
+  readonly channel: string;
+  readonly left: boolean;
+  /** Entries that were owed and are not any more. */
+  readonly dropped: number;
+  readonly reason?: string;
+}
+
+type Membership = Actor<typeof durableMembershipMachine>;
+type Snapshot = ReturnType<Membership['getSnapshot']>;
+
+export interface MembershipsSetting extends Omit<MembershipServices, 'live'> {
+  readonly receiver: Receiver;
+  readonly preferDurableMs: number;
+  readonly onStanding?: (standing: Standing) => void;
+}
+
+export class Memberships {
+  readonly #setting: MembershipsSetting;
+  readonly #machine: ReturnType<typeof bindMembership>;
+  readonly #actors = new Map<string, Membership>();
+  readonly #held = new Set<NodeJS.Timeout>();
+
+  constructor(setting: MembershipsSetting) {
+    this.#setting = setting;
+    this.#machine = bindMembership({ ...setting, live: (message) => this.#live(message) });
+  }
+
+  async join(channel: string): Promise<Standing> {
+    const actor = this.#actorOf(channel);
+    actor.send({ type: 'join.requested' });
+    const outcome = await settled(actor);
+    if (outcome.hasTag('left')) {
+      const member = principalOf(this.#setting.member);
+      throw new Plane3Error('join.refused', { member, channel, reason: outcome.context.why });
+    }
+    return standingOf(outcome);
+  }
+
+  async leave(channel: string): Promise<Left> {
+    const actor = this.#actorOf(channel);
+    actor.send({ type: 'leave.requested' });
+    const { context, ...outcome } = await settled(actor);
+    const left = outcome.value === 'Left' && context.why === '';
+    return { channel, left, dropped: context.dropped, ...(context.why === '' ? {} : { reason: context.why }) };
+  }
+
+  standings(): Standing[] {
+    return [...this.#actors.values()].map((actor) => standingOf(actor.getSnapshot()));
+  }
+
+  /** False for a copy of a generation that is closed or that the agent is leaving. */
+  isSurfaceable({ channel, generation }: CopyInHand): boolean {
+    const snapshot = this.#actors.get(channel)?.getSnapshot();
+    if (snapshot === undefined) return true;
+    const leaving = snapshot.matches('Closing') || snapshot.hasTag('left');
+    return isSurfaceable(snapshot.context.backstop, generation, leaving);
+  }
+
+  /** The connection is back. */
+  restored(): void {
+    for (const actor of this.#actors.values()) actor.send({ type: 'connection.restored' });
+  }
+
+  stop(): void {
+    for (const timer of this.#held) clearTimeout(timer);
+    for (const actor of this.#actors.values()) actor.stop();
+  }
+
+  #actorOf(channel: string): Membership {
+    const known = this.#actors.get(channel);
+    if (known !== undefined) return known;
+    const actor = createActor(this.#machine, { input: { channel } });
+    this.#actors.set(channel, actor);
+    let told = lasting(standingOf(actor.getSnapshot()));
+    actor.subscribe((snapshot) => {
+      const standing = standingOf(snapshot);
+      if (!snapshot.hasTag('settled') || lasting(standing) === told) return;
+      told = lasting(standing);
+      this.#tell(standing);
+    });
+    actor.start();
+    return actor;
+  }
+
+  #tell(standing: Standing): void {
+    const { journal, onStanding } = this.#setting;
+    const { channel, state, reason = '', generation = 0 } = standing;
+    if (state === 'durable') journal.tell('client.durable', { channel, generation });
+    else if (state === 'live') journal.tell('client.unestablished', { channel, reason });
+    else if (state === 'left') journal.tell('client.left', { channel, reason });
+    onStanding?.(standing);
+  }
+
+  /** A live post surfaces at once, or waits a moment for its durable copy, which carries its sequence. */
+  #live(message: Message): void {
+    const { receiver, preferDurableMs } = this.#setting;
+    const snapshot = this.#actors.get(message.channel)?.getSnapshot();
+    if (preferDurableMs === 0 || snapshot?.hasTag('durable') !== true) return receiver.offerLive(message);
+    const timer = setTimeout(() => {
+      this.#held.delete(timer);
+      receiver.offerLive(message);
+    }, preferDurableMs);
+    this.#held.add(timer);
+  }
+}
+
+/** What of a standing is news when it is another: not its age. */
+function lasting({ unestablishedMs: _age, ...rest }: Standing): string {
+  return JSON.stringify(rest);
+}
+
+/** Resolves as soon as an outcome is known; that may be now. */
+function settled(actor: Membership): Promise<Snapshot> {
+  const now = actor.getSnapshot();
+  if (now.hasTag('settled')) return Promise.resolve(now);
+  return new Promise((resolve) => {
+    const subscription = actor.subscribe({
+      next: (snapshot) => {
+        if (!snapshot.hasTag('settled')) return;
+        subscription.unsubscribe();
+        resolve(snapshot);
+      },
+      complete: () => resolve(actor.getSnapshot()),
+    });
+  });
+}
+
+function standingOf(snapshot: Snapshot): Standing {
+  const { channel, backstop, why } = snapshot.context;
+  const { generation, joinCursor, reason, since, shortfall } = backstop;
+  if (snapshot.hasTag('durable')) {
+    return { channel, state: 'durable', generation, joinCursor, ...(shortfall === null ? {} : { shortfall }) };
+  }
+  if (snapshot.hasTag('live'))
+    return { channel, state: 'live', reason, unestablishedMs: Math.max(0, Date.now() - since) };
+  const because = why === '' ? {} : { reason: why };
+  if (snapshot.hasTag('left')) return { channel, state: 'left', ...because };
+  return { channel, state: snapshot.matches('Closing') ? 'leaving' : 'joining', ...because };
+}

@@ -1,0 +1,284 @@
+/**
+ * child: one process that `up` keeps, from looking whether it runs already to the day it stays stopped.
+ *
+ *   U1  `serving` only after the broker itself showed that this very process serves
+ *   U2  one that died badly is restarted, and announced again only when it serves again; an attempt that failed is followed by
+ *       the next when the lease allows it
+ *   U3  one that ended cleanly, by a signal, or because somebody marked it as stopped stays stopped: whatever it was doing,
+ *       also when it is a replacement that is still starting, and between two attempts
+ *
+ * The mark is read by `spawnProcess` before and after it spawns, by `proveServing` as long as it asks, and after every end.
+ * Stopping the actor (the whole `up` stops) leaves the process to the shared stop.
+ */
+import { assign, raise, sendParent, setup } from 'xstate';
+import { isAskedFor } from '../domain/restart.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
+import { type StopOutcome, stopMachine } from './stop.machine.ts';
+
+export type LookFact = { type: 'process.running'; pid: number } | { type: 'process.absent' };
+export type SpawnFact =
+  | { type: 'process.spawned'; pid: number }
+  /** Somebody wants it stopped: nothing was spawned, or what was spawned is dead again. */
+  | { type: 'process.marked' }
+  | { type: 'spawn.refused'; reason: string };
+/** `code` and `signal` are null where the system does not tell: it was not our child. */
+export type ExitFact = { type: 'process.exited'; code: number | null; signal: string | null };
+export type ProofFact = { type: 'serving.proved' } | { type: 'process.marked' };
+export type ExplainFact = {
+  type: 'exit.explained';
+  /** Somebody asked for it: there is a mark, or its own last words say so. */
+  asked: boolean;
+  /** `exit code 1`, `SIGKILL`. */
+  cause: string;
+  /** Why it did not serve, in its own words where it left some. */
+  reason: string;
+  /** When the next attempt makes sense. */
+  waitMs: number;
+};
+
+export type ChildEvent = LookFact | SpawnFact | ExitFact | ProofFact | ExplainFact | StopOutcome | EffectFailed;
+
+/** What a child tells `up`. */
+export type ChildReport =
+  /** This run started it, and has to stop it again if the launch fails. */
+  | { type: 'child.spawned'; name: ChildName; pid: number }
+  | { type: 'child.serving'; name: ChildName; pid: number }
+  /** It runs, but what it is there for does not. */
+  | { type: 'child.unbound'; name: ChildName; pid: number }
+  | { type: 'child.failed'; name: ChildName; reason: string }
+  | { type: 'child.stopped'; name: ChildName; cause: string };
+
+export type ChildName = 'delivery' | 'manager';
+interface Named {
+  readonly name: ChildName;
+}
+export interface ChildInput extends Named {
+  /** How long an attempt that could not even spawn is followed by none. */
+  readonly retryMs: number;
+}
+
+interface ChildContext extends Named {
+  readonly pid: number;
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly waitMs: number;
+}
+
+const child = setup({
+  types: { context: {} as ChildContext, events: {} as ChildEvent, input: {} as ChildInput },
+  actors: {
+    lookForProcess: asked<LookFact, Named>('lookForProcess'),
+    spawnProcess: asked<SpawnFact, Named>('spawnProcess'),
+    watchProcess: heard<ExitFact, Named & { pid: number }>('watchProcess'),
+    proveServing: heard<ProofFact, Named & { pid: number }>('proveServing'),
+    explainExit: asked<ExplainFact, Named & { pid: number; code: number | null; signal: string | null }>('explainExit'),
+    stop: stopMachine,
+  },
+  actions: {
+    told: raise(answerOf<ChildEvent>()),
+    faulted: raise(surpriseOf),
+    keepPid: assign((_, { pid }: { pid: number }) => ({ pid })),
+    keepExit: assign((_, { code, signal }: { code: number | null; signal: string | null }) => ({ code, signal })),
+    keepWait: assign((_, { waitMs }: { waitMs: number }) => ({ waitMs })),
+    report: sendParent((_, report: ChildReport) => report),
+    tellRestarting: (_, _facts: { cause: string }) => {},
+    tellAgain: (_, _facts: { name: string; pid: number }) => {},
+    tellRetry: (_, _facts: { reason: string; waitMs: number }) => {},
+  },
+  guards: {
+    isWanted: ({ context: { code, signal } }, { asked }: { asked: boolean }) => isAskedFor({ code, signal, asked }),
+  },
+  delays: { patience: 20_000, nextAttempt: ({ context }) => context.waitMs },
+});
+
+type At = { context: ChildContext };
+type With<E> = At & { event: E };
+
+const fact = <E>({ event }: { event: E }): E => event;
+const name = ({ context }: At): Named => ({ name: context.name });
+const who = ({ context }: At) => ({ name: context.name, pid: context.pid });
+const exit = ({ context: { name, pid, code, signal } }: At) => ({ name, pid, code, signal });
+
+const watch = { id: 'watchProcess', src: 'watchProcess', input: who, onError: { actions: 'faulted' } } as const;
+const prove = { id: 'proveServing', src: 'proveServing', input: who, onError: { actions: 'faulted' } } as const;
+const spawn = { id: 'spawnProcess', src: 'spawnProcess', input: name, ...ends } as const;
+const explain = { id: 'explainExit', src: 'explainExit', input: exit, ...ends } as const;
+
+const isServing = {
+  type: 'report',
+  params: (of: At): ChildReport => ({ type: 'child.serving', ...who(of) }),
+} as const;
+const isUnbound = {
+  type: 'report',
+  params: (of: At): ChildReport => ({ type: 'child.unbound', ...who(of) }),
+} as const;
+const keptPid = (target: string) => ({ target, actions: { type: 'keepPid', params: fact } }) as const;
+const keptExit = { target: 'Explaining', actions: { type: 'keepExit', params: fact } } as const;
+
+const isStopped = (target: string) =>
+  ({
+    target,
+    actions: {
+      type: 'report',
+      params: (of: At): ChildReport => ({ type: 'child.stopped', ...name(of), cause: 'asked to stop' }),
+    },
+  }) as const;
+/** It was asked for: that is told, and nothing follows. */
+const wanted = {
+  guard: { type: 'isWanted', params: fact },
+  target: '#child.Stopped',
+  actions: {
+    type: 'report',
+    params: (of: With<ExplainFact>): ChildReport => ({ type: 'child.stopped', ...name(of), cause: of.event.cause }),
+  },
+} as const;
+const failed = {
+  target: '#child.Failed',
+  actions: {
+    type: 'report',
+    params: (of: With<{ reason: string }>): ChildReport => ({
+      type: 'child.failed',
+      ...name(of),
+      reason: of.event.reason,
+    }),
+  },
+} as const;
+
+export const childMachine = child.createMachine({
+  id: 'child',
+  context: ({ input: { name, retryMs } }) => ({ name, pid: 0, code: null, signal: null, waitMs: retryMs }),
+  initial: 'Launching',
+  on: {
+    ...deafToLateFailures,
+    'effect.failed': {
+      target: '.Failed',
+      actions: {
+        type: 'report',
+        params: ({ context, event }) => ({
+          type: 'child.failed',
+          name: context.name,
+          reason: `${event.effect} failed: ${event.message}`,
+        }),
+      },
+    },
+  },
+  states: {
+    Launching: {
+      initial: 'Looking',
+      states: {
+        Looking: {
+          invoke: { id: 'lookForProcess', src: 'lookForProcess', input: name, ...ends },
+          on: { 'process.running': keptPid('Proving'), 'process.absent': 'Spawning' },
+        },
+        Spawning: {
+          invoke: spawn,
+          on: {
+            'process.spawned': {
+              target: 'Proving',
+              actions: [
+                { type: 'keepPid', params: fact },
+                {
+                  type: 'report',
+                  params: ({ context, event }) => ({ type: 'child.spawned', name: context.name, pid: event.pid }),
+                },
+              ],
+            },
+            'process.marked': isStopped('#child.Stopped'),
+            'spawn.refused': failed,
+          },
+        },
+        Proving: {
+          invoke: [watch, prove],
+          after: { patience: { target: '#child.Running.Unbound', actions: isUnbound } },
+          on: {
+            'serving.proved': { target: '#child.Running.Serving', actions: isServing },
+            'process.marked': '#child.Dismissing',
+            'process.exited': keptExit,
+          },
+        },
+        Explaining: { invoke: explain, on: { 'exit.explained': [wanted, failed] } },
+      },
+    },
+
+    Running: {
+      initial: 'Serving',
+      states: {
+        Serving: { tags: 'serving', invoke: watch, on: { 'process.exited': keptExit } },
+        Unbound: {
+          invoke: [watch, prove],
+          on: {
+            'serving.proved': { target: 'Serving', actions: isServing },
+            'process.marked': '#child.Dismissing',
+            'process.exited': keptExit,
+          },
+        },
+        Explaining: {
+          invoke: explain,
+          on: {
+            'exit.explained': [
+              wanted,
+              { target: '#child.Restarting', actions: { type: 'tellRestarting', params: fact } },
+            ],
+          },
+        },
+      },
+    },
+
+    Restarting: {
+      initial: 'Spawning',
+      states: {
+        Spawning: {
+          invoke: spawn,
+          on: {
+            'process.spawned': keptPid('Proving'),
+            'process.marked': isStopped('#child.Stopped'),
+            'spawn.refused': {
+              target: 'Resting',
+              actions: {
+                type: 'tellRetry',
+                params: ({ context, event }) => ({ reason: event.reason, waitMs: context.waitMs }),
+              },
+            },
+          },
+        },
+        Proving: {
+          invoke: [watch, prove],
+          after: { patience: { target: '#child.Running.Unbound', actions: isUnbound } },
+          on: {
+            'serving.proved': {
+              target: '#child.Running.Serving',
+              actions: [{ type: 'tellAgain', params: who }, isServing],
+            },
+            'process.marked': '#child.Dismissing',
+            'process.exited': keptExit,
+          },
+        },
+        Explaining: {
+          invoke: explain,
+          on: {
+            'exit.explained': [
+              wanted,
+              {
+                target: 'Resting',
+                actions: [
+                  { type: 'keepWait', params: fact },
+                  { type: 'tellRetry', params: fact },
+                ],
+              },
+            ],
+          },
+        },
+        Resting: { after: { nextAttempt: 'Spawning' } },
+      },
+    },
+
+    /** It was marked while it started: it is stopped as anything is. Where somebody is at it already, that is enough. */
+    Dismissing: {
+      invoke: { id: 'stop', src: 'stop', input: ({ context }) => ({ target: context.name }), ...ends },
+      on: { 'stop.ended': isStopped('#child.Stopped') },
+    },
+
+    Stopped: { type: 'final' },
+    Failed: { type: 'final' },
+  },
+});
