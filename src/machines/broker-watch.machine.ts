@@ -10,7 +10,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { backstopLeft, type Outage, windowLeft } from '../domain/outage.ts';
-import { answerOf, asked, deafToLateFailures } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
 
 /** `connection` numbers the resident connections of this process, so that a replaced one is recognised. */
 export type ConnectionFact =
@@ -57,6 +57,7 @@ const brokerWatch = setup({
   },
   actions: {
     told: raise(answerOf<BrokerWatchEvent>()),
+    faulted: raise(surpriseOf),
     startClock: assign(({ context }, { at }: { at: number }) => ({
       since: at,
       windowWaitMs: context.windowMs,
@@ -124,7 +125,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
           states: {
             Waiting: { after: { window: 'Measuring' } },
             Measuring: {
-              invoke: { id: 'measureForWindow', src: 'measureForWindow', input: since, ...measure },
+              invoke: { id: 'measureForWindow', src: 'measureForWindow', input: since, ...ends },
               on: {
                 'window.measured': [
                   {
@@ -144,7 +145,7 @@ export const brokerWatchMachine = brokerWatch.createMachine({
           states: {
             Waiting: { after: { backstop: 'Measuring' } },
             Measuring: {
-              invoke: { id: 'measureForBackstop', src: 'measureForBackstop', input: since, ...measure },
+              invoke: { id: 'measureForBackstop', src: 'measureForBackstop', input: since, ...ends },
               on: {
                 'backstop.measured': [
                   {

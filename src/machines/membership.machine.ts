@@ -49,8 +49,6 @@ export type MembershipReport =
 export interface MembershipInput {
   /** `<channel>/<owner>.<actor>.<uid>`. */
   readonly key: string;
-  /** Requests that may wait, the one in hand included; at least 2. */
-  readonly asksLimit: number;
 }
 
 interface MembershipContext extends MembershipInput {
@@ -79,12 +77,7 @@ const membership = setup({
   actions: {
     told: raise(answerOf<MembershipEvent>()),
     faulted: raise(surpriseOf),
-    /** Where too many wait, the oldest of them makes room: whoever asked it has long given up, and may ask again. */
-    queue: assign(({ context }, { ask }: { ask: Ask }) => {
-      const { asks, met, asksLimit } = context;
-      if (asks.length < asksLimit) return { asks: [...asks, ask] };
-      return { asks: [...asks.slice(0, 1), ...asks.slice(2), ask], met: met + 1 };
-    }),
+    queue: assign(({ context }, { ask }: { ask: Ask }) => ({ asks: [...context.asks, ask] })),
     keepRow: assign((_, { generation, joinCursor }: { generation: number; joinCursor: number }) => ({
       generation,
       joinCursor,
@@ -167,13 +160,10 @@ export const membershipMachine = membership.createMachine({
           { guard: plans('withdraw'), target: 'Withdrawing', actions: keeps },
           {
             target: 'Answered',
-            actions: [
-              keeps,
-              {
-                type: 'answer',
-                params: ({ context, event }) => ({ answer: refusal(context, planOf(context, event)) }),
-              },
-            ],
+            actions: {
+              type: 'answer',
+              params: ({ context, event }) => ({ answer: refusal(context, planOf(context, event)) }),
+            },
           },
         ],
         ...trouble,
