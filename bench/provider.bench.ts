@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { roomy } from '../test/worker/support/bounds.ts';
+import type { Heard, Peer } from '../test/worker/support/peer.ts';
 import { Site } from '../test/worker/support/site.ts';
 import type { Stage } from '../test/worker/support/stage.ts';
 import { openWorkerd } from '../test/worker/support/workerd-stage.ts';
@@ -79,16 +80,26 @@ async function echo(url: string, count: number): Promise<number> {
   return count / seconds;
 }
 
+/** A peer that is bound, and an agent of before with that many rows, which is not declared ready yet. */
+async function owed(stage: Stage, count: number) {
+  const site = await Site.make(stage);
+  const earlier = await site.bound();
+  const ann = await site.agent(earlier, 'Ann');
+  earlier.close();
+  await earlier.gone();
+  await plantRows(site, ann, count);
+  return { site, ann, peer: await site.bound({ instance: 'i2' }) };
+}
+
 /** Each row is delivered and acknowledged on its own; the clock stops when the last cursor is in D1. */
 async function roundTrips(stage: Stage, count: number): Promise<number> {
-  const site = await Site.make(stage);
-  const peer = await site.bound();
-  const ann = await site.agent(peer, 'Ann');
-  await plantRows(site, ann, count);
+  const { site, peer, ann } = await owed(stage, count);
   peer.acks = true;
+  const all = heardAll(peer, count);
   const started = performance.now();
   await site.inventory(peer, [{ id: ann, name: 'Ann' }]);
-  await acknowledged(site, ann, count);
+  await all;
+  await acknowledged(site, peer, ann, count);
   const seconds = (performance.now() - started) / 1_000;
   await site.leave();
   return count / seconds;
@@ -96,26 +107,32 @@ async function roundTrips(stage: Stage, count: number): Promise<number> {
 
 /** Rows a second to one socket whose peer acknowledges every hundredth. */
 async function replay(stage: Stage, count: number): Promise<number> {
-  const site = await Site.make(stage);
-  const peer = await site.bound();
-  const ann = await site.agent(peer, 'Ann');
-  await plantRows(site, ann, count);
-  const started = performance.now();
-  let heard = 0;
-  const done = new Promise<number>((resolve) => {
-    peer.onDeliver = (frame) => {
-      heard += 1;
-      if (heard % 100 === 0) peer.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: frame.seq });
-      if (heard === count) resolve(performance.now());
-    };
+  const { site, peer, ann } = await owed(stage, count);
+  const all = heardAll(peer, count, (frame, heard) => {
+    if (heard % 100 === 0) peer.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: frame.seq });
   });
+  const started = performance.now();
   await site.inventory(peer, [{ id: ann, name: 'Ann' }]);
-  const seconds = ((await done) - started) / 1_000;
-  await acknowledged(site, ann, count);
+  const seconds = ((await all) - started) / 1_000;
+  await acknowledged(site, peer, ann, count);
   await site.leave();
   return count / seconds;
 }
 
-async function acknowledged(site: Site, agent: string, count: number): Promise<void> {
-  while ((await site.cursor(agent)) < count) await new Promise((resolve) => setTimeout(resolve, 10));
+/** Resolves with the time at which the last delivery was heard. */
+const heardAll = (peer: Peer, count: number, each?: (frame: Heard, heard: number) => void): Promise<number> =>
+  new Promise((resolve) => {
+    let heard = 0;
+    peer.onDeliver = (frame) => {
+      heard += 1;
+      each?.(frame, heard);
+      if (heard === count) resolve(performance.now());
+    };
+  });
+
+/** The queue keeps the order: what is answered after the acks was answered after they were stored. */
+async function acknowledged(site: Site, peer: Peer, agent: string, count: number): Promise<void> {
+  await peer.ask({ type: 'agent.recover', name: 'nobody', expected_agent_id: 'x' });
+  const cursor = await site.cursor(agent);
+  if (cursor !== count) throw new Error(`acknowledged up to ${cursor} of ${count}`);
 }

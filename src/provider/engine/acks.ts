@@ -4,7 +4,7 @@
  * and rows move in one batch, and acks that were waiting together are one batch.
  */
 import { judgeAck } from '../../domain/provider/cursors.ts';
-import { listed, numberIn, sql, textIn } from '../storage/port.ts';
+import { listed, numberIn, type Row, type Statement, sql, textIn } from '../storage/port.ts';
 import { type Engine, type ProviderAt, seconds } from './engine.ts';
 
 export interface Ack {
@@ -30,8 +30,13 @@ const known = `SELECT a.id, a.name, a.delivery_ack_seq AS cursor, j.value ->> 'u
 
 /** One round trip. `acks` name each agent once. */
 export async function acknowledge(engine: Engine, at: ProviderAt, acks: readonly Ack[]): Promise<AckOutcome> {
+  return ackOutcome(acks, await engine.storage.batch(acknowledging(engine, at, acks)));
+}
+
+/** Three statements, to be part of a batch. */
+export function acknowledging(engine: Engine, at: ProviderAt, acks: readonly Ack[]): readonly Statement[] {
   const asked = [listed(acks), at.workspace, at.node, at.provider];
-  const [moved, , standing] = await engine.storage.batch([
+  return [
     sql(
       `WITH k AS MATERIALIZED (${known})
        UPDATE agents SET delivery_ack_seq = k.up_to FROM k
@@ -51,7 +56,11 @@ export async function acknowledge(engine: Engine, at: ProviderAt, acks: readonly
       ...asked,
     ),
     sql(known, ...asked),
-  ]);
+  ];
+}
+
+/** Reads the results of `acknowledging`. */
+export function ackOutcome(acks: readonly Ack[], [moved, , standing]: readonly (readonly Row[])[]): AckOutcome {
   const cursors = new Map(standing?.map((row) => [textIn(row, 'name'), numberIn(row, 'cursor') ?? 0]));
   const beyond = acks.flatMap(({ agent, upTo, written }) => {
     const cursor = cursors.get(agent);

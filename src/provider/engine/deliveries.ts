@@ -27,26 +27,33 @@ const place = `+a.workspace_id = ? AND +a.location_node_id = ? AND +a.provider_n
 const notExpired = '(d.expires_at IS NULL OR d.expires_at > ?)';
 
 /**
- * Rows of each wanted agent, ascending, at most `rows` in all. The page before it is marked delivered on the way: one
- * round trip for one write and one query.
+ * Rows of each wanted agent, ascending, at most `rows` in all; one round trip. The page before it is marked delivered on
+ * the way, and `riding` statements go first: acknowledgements that were waiting.
  */
 export async function duePage(
   engine: Engine,
   at: ProviderAt,
-  { wanted, rows, written }: { wanted: readonly Wanted[]; rows: number; written: readonly string[] },
-): Promise<readonly (readonly DueRow[])[]> {
+  asked: {
+    readonly wanted: readonly Wanted[];
+    readonly rows: number;
+    readonly written: readonly string[];
+    readonly riding: readonly Statement[];
+  },
+): Promise<{ readonly pages: readonly (readonly DueRow[])[]; readonly riding: readonly (readonly Row[])[] }> {
+  const { wanted, rows, written } = asked;
   const share = Math.max(1, Math.floor(rows / wanted.length));
   const reads = share > 1 ? wanted.map((each) => pageOf(engine, at, each, share)) : [nextOf(engine, at, wanted)];
-  const marks = written.length > 0 ? [deliveredMark(engine, written)] : [];
+  const writes = [...asked.riding, ...(written.length > 0 ? [deliveredMark(engine, written)] : [])];
   const [only] = reads;
   const results =
-    reads.length === 1 && marks.length === 0 && only !== undefined
+    reads.length === 1 && writes.length === 0 && only !== undefined
       ? [await engine.storage.query(only)]
-      : (await engine.storage.batch([...marks, ...reads])).slice(marks.length);
-  const pages = results.map((page) => page.map(dueRow));
-  if (share > 1) return pages;
+      : await engine.storage.batch([...writes, ...reads]);
+  const riding = results.slice(0, asked.riding.length);
+  const pages = results.slice(writes.length).map((page) => page.map(dueRow));
+  if (share > 1) return { pages, riding };
   const next = Map.groupBy(pages[0] ?? [], (row) => row.agent);
-  return wanted.map(({ agent }) => next.get(agent) ?? []);
+  return { pages: wanted.map(({ agent }) => next.get(agent) ?? []), riding };
 }
 
 const columns = `d.id, d.seq, d.status, d.mode, d.message_id, d.agent_id, a.name AS agent_name, m.type, m.data`;

@@ -1,17 +1,24 @@
-/** Acknowledgements of a node's connections: those that were waiting together are one batch (rule 7). */
+/**
+ * Acknowledgements of a node's connections (rule 7): those that were waiting together are one batch, and while a replay
+ * goes on they ride on the batch of its next page.
+ */
 import type { AckFrame } from '../../domain/provider/frames.ts';
-import { type Ack, acknowledge } from '../engine/acks.ts';
+import { type Ack, type AckOutcome, acknowledging, ackOutcome } from '../engine/acks.ts';
+import type { Row } from '../storage/port.ts';
 import type { Attached } from './attached.ts';
-import { pump } from './replay.ts';
+import { pageWith, pump } from './replay.ts';
 import { messageOf, type NodeState, storageCode } from './state.ts';
 
 export interface WaitingAck {
   readonly attached: Attached;
   readonly frame: AckFrame;
+  /** Of the queue that it takes while it waits. */
+  readonly bytes: number;
 }
 
 export async function takeAcks(node: NodeState, waiting: readonly WaitingAck[]): Promise<void> {
   node.freshBudget();
+  for (const { attached, bytes } of waiting) attached.unqueued(bytes);
   for (const [attached, acks] of Map.groupBy(waiting, (each) => each.attached))
     await takeFrom(
       node,
@@ -26,21 +33,28 @@ async function takeFrom(node: NodeState, attached: Attached, frames: readonly Ac
     node.counters.framesDropped += frames.length;
     return;
   }
+  const at = node.at(provider.name);
   try {
     for (const acks of roundsOf(attached, frames)) {
-      const outcome = await node.bounded(acknowledge(node.engine, node.at(provider.name), acks));
-      for (const { agent, cursor } of outcome.moved) attached.window.acknowledged(agent, cursor);
-      node.counters.acksDropped += outcome.beyond.length;
-      for (const each of outcome.beyond) node.journal.tell('ack.dropped', { ...node.names(attached), ...each });
-      for (const name of outcome.unknown) {
-        const frame = frames.find((each) => each.agent === name);
-        node.refuse(attached, frame?.id, 'agent_not_found', 'the acknowledged agent is not one of this provider');
-      }
+      const take = (results: readonly (readonly Row[])[]) => note(node, attached, frames, ackOutcome(acks, results));
+      const statements = acknowledging(node.engine, at, acks);
+      if (!(await pageWith(node, attached, { statements, take })))
+        take(await node.bounded(node.engine.storage.batch(statements)));
     }
     pump(node, attached);
   } catch (error) {
     node.journal.tell('storage.failed', { ...node.names(attached), frame: 'delivery.ack', reason: messageOf(error) });
     node.refuse(attached, frames[0]?.id, storageCode(error), 'the acknowledgement could not be stored');
+  }
+}
+
+function note(node: NodeState, attached: Attached, frames: readonly AckFrame[], outcome: AckOutcome): void {
+  for (const { agent, cursor } of outcome.moved) attached.window.acknowledged(agent, cursor);
+  node.counters.acksDropped += outcome.beyond.length;
+  for (const each of outcome.beyond) node.journal.tell('ack.dropped', { ...node.names(attached), ...each });
+  for (const name of outcome.unknown) {
+    const frame = frames.find((each) => each.agent === name);
+    node.refuse(attached, frame?.id, 'agent_not_found', 'the acknowledged agent is not one of this provider');
   }
 }
 

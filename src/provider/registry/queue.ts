@@ -13,18 +13,21 @@ export class NodeQueue {
     });
   }
 
-  /** Adds a value to the last waiting job of that kind, or a new job for it. */
+  /**
+   * Adds a value to the last waiting job of that kind, or a new job for it. Only who made the job waits for it: a thousand
+   * that join it would keep a thousand events of the platform open.
+   */
   merge<T>(kind: string, value: T, work: (values: readonly T[]) => Promise<void>): Promise<void> {
     const last = this.#waiting.at(-1) as MergedJob<T> | undefined;
     if (last?.kind === kind) {
       last.values.push(value);
-      return last.done;
+      return Promise.resolve();
     }
     const values = [value];
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const job: MergedJob<T> = { kind, values, done: promise, run: () => work(values).then(resolve, reject) };
-    this.#add(job);
-    return promise;
+    return new Promise<void>((resolve, reject) => {
+      const job: MergedJob<T> = { kind, values, run: () => work(values).then(resolve, reject) };
+      this.#add(job);
+    });
   }
 
   /** Resolves when nothing waits and nothing runs. */
@@ -52,5 +55,4 @@ interface Job {
 
 interface MergedJob<T> extends Job {
   readonly values: T[];
-  readonly done: Promise<void>;
 }

@@ -3,7 +3,7 @@
  * The same code in-process and inside the Durable Object. See `ports.ts` for what it needs, `policy.ts` for what it decides.
  */
 import { closeCodes, type SendResult } from '../../domain/provider/codes.ts';
-import type { ClientFrame } from '../../domain/provider/frames.ts';
+import type { AckFrame, ClientFrame } from '../../domain/provider/frames.ts';
 import { isProjectionDue } from '../../domain/provider/liveness.ts';
 import type { SendableFrame } from '../../domain/provider/server-frames.ts';
 import { takeAcks } from './acking.ts';
@@ -71,7 +71,9 @@ export class NodeRegistry {
     if (!attached.admits(bytes, node.limits)) return this.#expel(attached, 'queue.overflowed', 'overloaded');
     attached.queued(bytes);
     if (frame.type === 'node.register') attached.step({ type: 'register.asked', at: node.host.now() });
-    await this.#enqueue(attached, frame).finally(() => attached.unqueued(bytes));
+    if (frame.type === 'delivery.ack')
+      return node.queue.merge('delivery.ack', { attached, frame, bytes }, (waiting) => takeAcks(node, waiting));
+    await node.queue.push(() => handle(node, attached, frame)).finally(() => attached.unqueued(bytes));
   }
 
   /** The socket closed, or failed. */
@@ -107,13 +109,6 @@ export class NodeRegistry {
       if (!attached.isGone) this.#expel(attached, 'socket.closed', 'shutting_down');
     await this.#node.queue.push(() => settleOwed(this.#node));
     this.#node.host.setAlarm(null);
-  }
-
-  #enqueue(attached: Attached, frame: ClientFrame): Promise<void> {
-    const node = this.#node;
-    if (frame.type === 'delivery.ack')
-      return node.queue.merge('delivery.ack', { attached, frame }, (waiting) => takeAcks(node, waiting));
-    return node.queue.push(() => handle(node, attached, frame));
   }
 
   /** Closes a socket of ours, for a reason of ours. */
@@ -157,7 +152,7 @@ function isQuiet(node: NodeState, attached: Attached, frame: ClientFrame): boole
 }
 
 /** One frame's turn in the queue. A frame whose socket is no longer open and current is dropped (rule 2). */
-async function handle(node: NodeState, attached: Attached, frame: ClientFrame): Promise<void> {
+async function handle(node: NodeState, attached: Attached, frame: Exclude<ClientFrame, AckFrame>): Promise<void> {
   if (attached.isGone || !attached.socket.isOpen) {
     node.counters.framesDropped += 1;
     return;
@@ -187,8 +182,6 @@ async function handle(node: NodeState, attached: Attached, frame: ClientFrame): 
         return await inventory({ ...turn, frame });
       case 'action.result':
         return await actionResult({ ...turn, frame });
-      case 'delivery.ack':
-        return await takeAcks(node, [{ attached, frame }]);
     }
   } catch (error) {
     node.journal.tell('storage.failed', { ...node.names(attached), frame: frame.type, reason: messageOf(error) });

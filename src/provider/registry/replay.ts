@@ -14,6 +14,7 @@ import {
   unacknowledged,
   type Wanted,
 } from '../engine/deliveries.ts';
+import type { Row, Statement } from '../storage/port.ts';
 import type { Attached } from './attached.ts';
 import { messageOf, type NodeState } from './state.ts';
 
@@ -23,7 +24,7 @@ type Entry = readonly [agent: string, delivery: Delivery];
 export function pump(node: NodeState, attached: Attached): void {
   const { connection } = attached;
   const isIdle = node.ready.wanting(connection).length === 0 && attached.unmarked.length === 0;
-  if (node.pumping.has(connection) || isIdle) return;
+  if (node.pumping.has(connection) || isIdle || attached.window.holdsBack(node.limits)) return;
   if (node.pages >= node.limits.pagesPerWake) {
     node.watch(node.host.now());
     return;
@@ -47,8 +48,36 @@ export async function drain(node: NodeState, attached: Attached, agent: string):
   }
 }
 
+/** Acknowledgements on their way into the batch of the next page. */
+export interface Riding {
+  readonly statements: readonly Statement[];
+  /** Takes what came of them, before a frame of the page is written. */
+  take(results: readonly (readonly Row[])[]): void;
+}
+
+/**
+ * A page on whose batch acknowledgements ride; false when no page is due, and they have to go on their own. Rejects when
+ * the batch failed: nothing was acknowledged then.
+ */
+export async function pageWith(node: NodeState, attached: Attached, riding: Riding): Promise<boolean> {
+  const wanting = node.ready.wanting(attached.connection);
+  const isDue =
+    wanting.length > 0 &&
+    wanting.length <= node.limits.pageRows &&
+    attached.window.isKnown &&
+    !attached.window.holdsBack(node.limits);
+  if (!isDue || attached.provider === undefined || !isDeliverable(node, attached)) return false;
+  await page(node, attached, wanting, riding);
+  return true;
+}
+
 /** One page of some of the wanting identities. `stopped`: somebody else starts it again (an ack, a register, the alarm). */
-async function page(node: NodeState, attached: Attached, wanting: readonly Entry[]): Promise<'more' | 'stopped'> {
+async function page(
+  node: NodeState,
+  attached: Attached,
+  wanting: readonly Entry[],
+  riding?: Riding,
+): Promise<'more' | 'stopped'> {
   const provider = attached.provider;
   const isFenced = () => attached.provider?.name !== provider?.name || !isDeliverable(node, attached);
   if (provider === undefined || isFenced()) return 'stopped';
@@ -72,13 +101,19 @@ async function page(node: NodeState, attached: Attached, wanting: readonly Entry
     }
     const taken = wanting.slice(0, node.limits.pageRows);
     const written = attached.unmarked;
-    const asked = { wanted: taken.map(wantedOf), rows: node.limits.pageRows, written };
-    const rows = await node.bounded(duePage(node.engine, at, asked));
+    const asked = {
+      wanted: taken.map(wantedOf),
+      rows: node.limits.pageRows,
+      written,
+      riding: riding?.statements ?? [],
+    };
+    const due = await node.bounded(duePage(node.engine, at, asked));
     attached.unmarked = [];
+    riding?.take(due.riding);
     if (written.length > 0) await node.steps.at('replay.marked');
     await node.steps.at('replay.read');
     if (isFenced()) return 'stopped';
-    const { sent, ended } = write(node, attached, taken, rows);
+    const { sent, ended } = write(node, attached, taken, due.pages);
     attached.unmarked = sent;
     await node.steps.at('replay.sent');
     if (ended === 'stopped') await mark(node, attached);
@@ -86,6 +121,7 @@ async function page(node: NodeState, attached: Attached, wanting: readonly Entry
   } catch (error) {
     node.journal.tell('replay.failed', { ...node.names(attached), reason: messageOf(error) });
     node.watch(node.host.now() + node.limits.againMs);
+    if (riding !== undefined) throw error;
     return 'stopped';
   }
 }

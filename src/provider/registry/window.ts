@@ -17,6 +17,7 @@ export class Window {
   #frames = 0;
   #bytes = 0;
   #isKnown = true;
+  #wasFull = false;
 
   /** The window of a socket whose node forgot it: to be read again from the database before the next frame. */
   static forgotten(): Window {
@@ -39,11 +40,24 @@ export class Window {
 
   has(limits: Pick<ProviderLimits, 'windowFrames' | 'windowBytes'>, bytes: number): boolean {
     if (this.#frames === 0) return true;
-    return this.#frames < limits.windowFrames && this.#bytes + bytes <= limits.windowBytes;
+    const fits = this.#frames < limits.windowFrames && this.#bytes + bytes <= limits.windowBytes;
+    if (!fits) this.#wasFull = true;
+    return fits;
   }
 
   highest(name: string): number {
     return this.#highest.get(name) ?? 0;
+  }
+
+  /**
+   * Whether pages should wait for more acknowledgements: a window that was full is gone on with when it has room for a whole
+   * page, not for every single frame that is acknowledged.
+   */
+  holdsBack(limits: Pick<ProviderLimits, 'windowFrames' | 'windowBytes' | 'pageRows'>): boolean {
+    const room = limits.windowFrames - this.#frames;
+    const isRoomy = room >= Math.min(limits.pageRows, limits.windowFrames) && this.#bytes <= limits.windowBytes / 2;
+    if (this.#frames === 0 || isRoomy) this.#wasFull = false;
+    return this.#wasFull;
   }
 
   wrote({ agent_id: agent, agent: name, seq }: DeliverFrame, bytes: number): void {
@@ -76,6 +90,7 @@ export class Window {
 
   clear(): void {
     this.#highest.clear();
+    this.#wasFull = false;
     this.#written.clear();
     this.#frames = 0;
     this.#bytes = 0;
