@@ -9,9 +9,9 @@ import { openWorkerd } from './support/workerd-stage.ts';
 /** Short ones: a peer that is reaped because the machine is busy is one more thing that may happen. */
 const bounds = {
   ...divided,
-  HOSTED_ATTACH_MS: '500',
-  HOSTED_REAP_MS: '700',
-  HOSTED_UNBOUND_MS: '700',
+  HOSTED_ATTACH_MS: '900',
+  HOSTED_REAP_MS: '1300',
+  HOSTED_UNBOUND_MS: '1300',
   HOSTED_RETRY_MS: '300',
 };
 const only = process.env.MODEL_SEED;
@@ -26,7 +26,7 @@ const parts = Array.from({ length: Math.ceil(seeds.length / AT_ONCE) }, (_, part
 
 // A crash of the in-process server takes all its nodes with it: one life at a time.
 for (const [kind, open, together] of [
-  ['workerd', openWorkerd, 10],
+  ['workerd', openWorkerd, 6],
   ['the in-process server', openInProcess, 1],
 ] as const)
   describe(`random lives of a node on ${kind} keep every promise`, () => {

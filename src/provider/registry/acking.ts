@@ -4,6 +4,7 @@
  */
 import type { AckFrame } from '../../domain/provider/frames.ts';
 import { type Ack, type AckOutcome, acknowledging, ackOutcome } from '../engine/acks.ts';
+import { deliveredMark } from '../engine/deliveries.ts';
 import type { Row } from '../storage/port.ts';
 import type { Attached } from './attached.ts';
 import { pageWith, pump } from './replay.ts';
@@ -38,8 +39,12 @@ async function takeFrom(node: NodeState, attached: Attached, frames: readonly Ac
     for (const acks of roundsOf(attached, frames)) {
       const take = (results: readonly (readonly Row[])[]) => note(node, attached, frames, ackOutcome(acks, results));
       const statements = acknowledging(node.engine, at, acks);
-      if (!(await pageWith(node, attached, { statements, take })))
-        take(await node.bounded(node.engine.storage.batch(statements)));
+      if (!(await pageWith(node, attached, { statements, take }))) {
+        const written = attached.unmarked;
+        const marks = written.length > 0 ? [deliveredMark(node.engine, written)] : [];
+        take(await node.bounded(node.engine.storage.batch([...statements, ...marks])));
+        attached.unmarked = [];
+      }
     }
     pump(node, attached);
   } catch (error) {

@@ -116,7 +116,8 @@ async function page(
     const { sent, ended } = write(node, attached, taken, due.pages);
     attached.unmarked = sent;
     await node.steps.at('replay.sent');
-    if (ended === 'stopped') await mark(node, attached);
+    // The next acknowledgement or page marks it; the alarm, if neither comes.
+    if (ended === 'stopped') node.watch(node.host.now() + node.limits.againMs);
     return ended;
   } catch (error) {
     node.journal.tell('replay.failed', { ...node.names(attached), reason: messageOf(error) });
@@ -126,8 +127,8 @@ async function page(
   }
 }
 
-/** Writes down what the last page wrote, where no next page does it. */
-async function mark(node: NodeState, attached: Attached): Promise<void> {
+/** Writes down what the last page wrote, where neither a page nor an acknowledgement did. */
+export async function mark(node: NodeState, attached: Attached): Promise<void> {
   if (attached.unmarked.length === 0) return;
   await node.bounded(markDelivered(node.engine, attached.unmarked));
   attached.unmarked = [];

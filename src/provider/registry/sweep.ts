@@ -9,7 +9,7 @@ import { hasPending } from '../engine/invocations.ts';
 import type { Attached } from './attached.ts';
 import { departMissing, leave, settleOwed } from './departures.ts';
 import { sendInvocations } from './invoking.ts';
-import { pump } from './replay.ts';
+import { mark, pump } from './replay.ts';
 import { messageOf, type NodeState } from './state.ts';
 
 /** Runs in the queue. Never rejects. */
@@ -23,7 +23,11 @@ export async function sweep(node: NodeState): Promise<void> {
     departMissing(node);
     await settleOwed(node);
     if (node.host.now() - node.records.retriedAt >= node.limits.retryMs) await retry(node);
-    for (const attached of node.sockets.values()) if (attached.isBound) pump(node, attached);
+    for (const attached of node.sockets.values()) {
+      if (!attached.isBound) continue;
+      await mark(node, attached);
+      pump(node, attached);
+    }
     node.reap({ type: 'sweep.ended', at: node.host.now(), next: nextDeadline(node) });
   } catch (error) {
     node.journal.tell('sweep.failed', { node: node.host.node, reason: messageOf(error) });
