@@ -39,7 +39,8 @@ for (const entry of catalogue) {
   if (samples === undefined) continue;
   const exploration = explore(machine, samples);
   const found = [...unsampled(exploration), ...misnamed(exploration), ...faultsOf(exploration)];
-  faults.push(...found.map((fault) => `✗ ${name}: ${fault}`));
+  const shown = found.slice(0, 10).map((fault) => `✗ ${name}: ${fault}`);
+  faults.push(...shown, ...(found.length > 10 ? [`✗ ${name}: … and ${found.length - 10} more`] : []));
   figures.push({
     machine: name,
     states: exploration.anatomy.states.length,

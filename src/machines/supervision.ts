@@ -92,7 +92,7 @@ export const supervision: readonly Root[] = [
     restart: 'never',
     about: 'broker, daemon, manager',
     children: [
-      { name: 'child', restart: 'per-item', per: 'process', about: 'restarted while our broker lives' },
+      { name: 'child', restart: 'backoff', about: 'a process; the daemon is restarted while our broker lives' },
       { name: 'stop', restart: 'never', about: 'the one stop everyone shares' },
     ],
   },

@@ -282,7 +282,7 @@ export const promises: readonly PathPromise<Context>[] = [
   {
     clause: 'A4',
     says: 'an answer to a question that nobody is asking any more changes nothing',
-    when: ({ before, from }) => from !== undefined && !before.running(from),
+    when: ({ late }) => late !== undefined,
     holds: (step) => step.ignored || 'a late answer counts',
   },
   {

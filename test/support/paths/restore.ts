@@ -1,7 +1,7 @@
 import { type AnyMachineSnapshot, createActor, type Snapshot } from 'xstate';
 import { placeOf } from './checks.ts';
 import type { Exploration, Spot } from './explore.ts';
-import { emptyStage } from './puppet.ts';
+import { emptyStage, puppetLogic } from './puppet.ts';
 
 /** PTH-10: a snapshot is plain JSON, and is the same after it was saved and restored, twice, with its children. */
 export function unsaveable(exploration: Exploration): string[] {
@@ -15,7 +15,7 @@ function again({ bench }: Exploration, spot: Spot): string[] {
   bench.stage = emptyStage();
   let saved = JSON.stringify(machine.getPersistedSnapshot(spot.snapshot));
   for (const turn of ['first', 'second']) {
-    const parent = createActor(machine).ref;
+    const parent = createActor(puppetLogic(emptyStage)).ref;
     const restored = createActor(machine, { snapshot: JSON.parse(saved) as Snapshot<unknown>, parent });
     const { status } = restored.getSnapshot() as AnyMachineSnapshot;
     if (status !== 'active') return [`${placeOf(spot)}: the ${turn} restore gives status ${status}`];

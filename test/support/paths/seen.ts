@@ -28,8 +28,10 @@ export interface Step<Context> {
   readonly event: AnyEventObject;
   /** What the event says: the answer of a done event, `effect.failed` of an error, the event itself otherwise. */
   readonly fact: AnyEventObject;
-  /** The child that answered or failed, when the event is such an end. */
+  /** The child that answered or failed, when the event is such an end and that child was running. */
   readonly from: string | undefined;
+  /** The child whose end this would be, had it not ended or been stopped before: late ends reach no state. */
+  readonly late: string | undefined;
   /** The name of the delay that elapsed, when the event is that of a timer which was armed. */
   readonly elapsed: string | undefined;
   readonly after: Seen<Context>;
@@ -74,7 +76,9 @@ export function seen<Context>(anatomy: Anatomy, snapshot: AnyMachineSnapshot | u
 export function stepOf<Context>(anatomy: Anatomy, input: string, move: Move): Step<Context> {
   const { effects } = move;
   const before = seen<Context>(anatomy, move.before, move.lifeBefore);
-  const { fact, from, delay } = factOf(move.event);
+  const { fact, from: child, delay } = factOf(move.event);
+  const isLate = child !== undefined && !before.running(child);
+  const from = isLate ? undefined : child;
   const elapsed = move.lifeBefore.timers.has(move.event.type) ? delay : undefined;
   return {
     input,
@@ -82,11 +86,12 @@ export function stepOf<Context>(anatomy: Anatomy, input: string, move: Move): St
     event: move.event,
     fact,
     from,
+    late: isLate ? child : undefined,
     elapsed,
     after: seen<Context>(anatomy, move.after, move.life),
     effects,
     ignored: move.before !== undefined && move.taken.every(isInert),
-    heard: (...types) => types.includes(fact.type) && (from === undefined || before.running(from)),
+    heard: (...types) => types.includes(fact.type) && !isLate,
     reported: (type) => {
       for (const effect of effects) if (effect.kind === 'report' && effect.event.type === type) return effect.event;
       return undefined;
