@@ -124,7 +124,7 @@ function withLiving(world: World, deed: (person: Person) => void): void {
 export async function live(seed: number, of: { steps?: number } = {}): Promise<World> {
   const world = new World(seed);
   const { random, network } = world;
-  const steps = of.steps ?? 150 + random.below(150);
+  const steps = of.steps ?? 80 + random.below(100);
   world.startDaemon();
   for (let i = 0; i < steps && world.wrong.length === 0; i++) {
     if (world.daemon === undefined && random.chance(0.3)) world.startDaemon();
