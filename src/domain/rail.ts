@@ -11,7 +11,7 @@ import type { RailName } from './subjects.ts';
 
 export const requestSchema = z.looseObject({
   op: z.string(),
-  args: z.unknown(),
+  args: z.unknown().optional(),
   from: z.looseObject({ id: z.string(), name: z.string() }).optional(),
 });
 

@@ -21,7 +21,7 @@ import {
   reasonOf,
   surpriseOf,
 } from './effects.ts';
-import type { LaneInput, LaneNudge, LaneReport } from './lane.facts.ts';
+import type { LaneEnd, LaneInput, LaneNudge, LaneReport } from './lane.facts.ts';
 import { laneMachine } from './lane.machine.ts';
 
 export type SurveyFact = { type: 'survey.made'; members: string[] } | { type: 'broker.silent' };
@@ -122,7 +122,7 @@ const reader = setup({
       return { lanes, placing, waiting: { ...context.waiting, [member]: context.waiting[member] ?? 0 } };
     }),
     /** Bound by the services: what the lane had in hand is dropped with it. */
-    forgetLane: (_, _facts: { member: string }) => {},
+    forgetLane: (_, _facts: { member: string; end?: LaneEnd }) => {},
     tellFailed: (_, _facts: { effect: string; message: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     forgetFailures: assign({ failures: 0 }),

@@ -114,7 +114,12 @@ export function bindReader(services: DeliveryServices) {
       }),
     },
     actions: {
-      forgetLane: (_, { member }) => period().desks.drop(member),
+      forgetLane: (_, { member, end }) => {
+        const serving = period();
+        serving.desks.drop(member);
+        // Whoever was given up is not met again for the same figures; anybody else is, if something is left.
+        if (end !== 'given-up') serving.survey.forget(member);
+      },
       tellFailed: (_, facts) => journal.tell('daemon.fault', facts),
     },
     delays: { surveyEvery: numbers.surveyMs },

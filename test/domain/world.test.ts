@@ -6,11 +6,12 @@
 import { describe, expect, it } from 'vitest';
 import { live } from '../support/world/schedule.ts';
 
-/** Seeds that once found a fault, with the fault. */
-const golden: Readonly<Record<number, string>> = {
-  16: 'an entry that came while a retired lifecycle was removed was never removed',
-  223: 'a reauthorization was answered while there was no ACL row to judge by',
-};
+/**
+ * Seeds that are lived through at every run, whatever else is drawn: with earlier schedules they found an entry that came
+ * while a retired lifecycle was removed (16), a reauthorization that was answered without a row to judge by (223), and a
+ * member whom no survey named again (95). Each of those has a test of its own beside this one.
+ */
+const kept = [16, 95, 223];
 
 async function faultsOf(seed: number): Promise<string> {
   const world = await live(seed);
@@ -19,11 +20,11 @@ async function faultsOf(seed: number): Promise<string> {
 
 describe('a world', () => {
   const only = process.env.WORLD_SEED;
-  it.each(Object.entries(golden))('of seed %s: no more %s', async (seed) => {
-    expect(await faultsOf(Number(seed))).toBe('');
+  it.each(kept)('of the kept seed %i loses nothing, leaks nothing and leaves nothing', async (seed) => {
+    expect(await faultsOf(seed)).toBe('');
   });
 
-  const count = Number(process.env.WORLD_SEEDS ?? 300);
+  const count = Number(process.env.WORLD_SEEDS ?? 60);
   const first = only === undefined ? 1 + Math.floor(Math.random() * 1_000_000) : Number(only);
   const last = only === undefined ? first + count - 1 : first;
   it(`of each seed from ${first} to ${last} loses nothing, leaks nothing and leaves nothing`, {

@@ -33,6 +33,11 @@ export class Survey {
     return { type: 'survey.made', members } as const;
   }
 
+  /** The member's lane is gone: the next survey sends it again if there is something to do, whatever its figures were. */
+  forget(member: string): void {
+    this.#seen.delete(member);
+  }
+
   /** Subjects that name no member: somebody steered something there. */
   async #removeForeign(
     name: string,

@@ -119,6 +119,11 @@ export class MemoryDaemon {
     return this.#period?.serving;
   }
 
+  /** Whether an effect of it would be sent now. */
+  get mayAct(): boolean {
+    return !this.#dead && this.#period !== undefined && this.#period.gate.why() === undefined;
+  }
+
   stop(): void {
     this.actor.send({ type: 'stop.requested', signal: 'SIGTERM' });
   }

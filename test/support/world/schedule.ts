@@ -64,7 +64,8 @@ const deeds: readonly (readonly [weight: number, deed: Deed])[] = [
       }),
   ],
   [0.6, (world) => world.killDaemon()],
-  [0.4, (world) => world.daemon?.stop()],
+  [0.4, (world) => world.stopDaemon()],
+  [0.6, (world) => void (world.alive.length < 2 && world.startDaemon())],
   [
     0.5,
     (world) => {
@@ -124,11 +125,12 @@ function withLiving(world: World, deed: (person: Person) => void): void {
 export async function live(seed: number, of: { steps?: number } = {}): Promise<World> {
   const world = new World(seed);
   const { random, network } = world;
-  const steps = of.steps ?? 150 + random.below(150);
+  const steps = of.steps ?? 80 + random.below(100);
   world.startDaemon();
   for (let i = 0; i < steps && world.wrong.length === 0; i++) {
-    if (world.daemon === undefined && random.chance(0.3)) world.startDaemon();
+    if (world.alive.length === 0 && random.chance(0.3)) world.startDaemon();
     await random.weighted(deeds)(world);
+    world.look();
     for (let legs = random.below(20); legs > 0; legs--) await network.step();
     if (random.chance(0.1)) await network.quiesce();
   }
@@ -145,7 +147,8 @@ async function settle(world: World): Promise<void> {
   for (const person of world.people) if (!person.retired) world.writeAcl(person);
   let asked = 0;
   for (let round = 0; round < 400 && world.wrong.length === 0; round++) {
-    if (world.daemon === undefined) world.startDaemon();
+    if (world.alive.length === 0) world.startDaemon();
+    world.look();
     await network.quiesce();
     for (const person of world.people) {
       if (person.retired) continue;
@@ -154,11 +157,11 @@ async function settle(world: World): Promise<void> {
       world.confirm(person, 1_000);
     }
     await network.quiesce();
-    if (round > 5 && world.daemon?.isServing && world.missing().length + world.left().length === 0) return;
+    if (round > 5 && world.isServed && world.missing().length + world.left().length === 0) return;
     if (round % 20 === 19 && asked++ < 3) world.forgetRequests();
     time.advance(Math.min(20_000, Math.max(1, time.untilNext())));
   }
   if (world.wrong.length > 0) return;
   world.wrong.push(...world.missing(), ...world.left());
-  if (world.daemon?.isServing !== true) world.wrong.push('the daemon does not serve');
+  if (!world.isServed) world.wrong.push('the daemon does not serve');
 }

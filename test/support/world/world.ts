@@ -47,7 +47,8 @@ export class World {
   readonly wrong: string[] = [];
   /** What happened, for whoever reads a failure. */
   readonly story: string[] = [];
-  daemon: MemoryDaemon | undefined;
+  /** Daemons that run: one that serves, perhaps one that stands by. */
+  alive: { readonly number: number; readonly daemon: MemoryDaemon }[] = [];
   readonly daemons: MemoryDaemon[] = [];
   #started = 0;
   #revision = 0;
@@ -120,7 +121,6 @@ export class World {
     this.story.push(`${Math.round(this.time.clock.now().monotonicMs)} ${line}`);
   }
 
-  /** Starts a daemon; the one before has ended or was killed. */
   startDaemon(): void {
     const number = ++this.#started;
     const daemon = new MemoryDaemon({
@@ -131,22 +131,33 @@ export class World {
       pace: this.network.paceOf(number),
       numbers: this.#numbers,
     });
-    this.daemon = daemon;
+    this.alive.push({ number, daemon });
     this.daemons.push(daemon);
     this.say(`daemon ${number} starts`);
     daemon.start((end) => {
       this.say(`daemon ${number} ended: ${end}`);
       if (end === 'faulted' || end.startsWith('error')) this.wrong.push(`daemon ${number} ended: ${end}`);
-      if (this.daemon === daemon) this.daemon = undefined;
+      this.alive = this.alive.filter((each) => each.daemon !== daemon);
     });
   }
   async killDaemon(): Promise<void> {
-    const { daemon } = this;
-    if (daemon === undefined) return;
-    this.say(`daemon ${this.#started} is killed`);
-    this.daemon = undefined;
+    if (this.alive.length === 0) return;
+    const { number, daemon } = this.random.pick(this.alive);
+    this.say(`daemon ${number} is killed`);
+    this.alive = this.alive.filter((each) => each.daemon !== daemon);
     daemon.kill();
-    await this.network.kill(this.#started);
+    await this.network.kill(number);
+  }
+  stopDaemon(): void {
+    if (this.alive.length > 0) this.random.pick(this.alive).daemon.stop();
+  }
+  get isServed(): boolean {
+    return this.alive.some(({ daemon }) => daemon.isServing);
+  }
+  /** At no moment may two daemons act. */
+  look(): void {
+    const acting = this.alive.filter(({ daemon }) => daemon.mayAct).map(({ number }) => number);
+    if (acting.length > 1) this.wrong.push(`daemons ${acting.join(' and ')} serve at the same time`);
   }
 
   post(from: Person, channel: string, of: { id: string; mentions?: string[] }): void {
