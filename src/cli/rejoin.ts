@@ -1,4 +1,4 @@
-/** Has what an agent joined from this root established, now that there is somebody to ask. */
+/** What an agent joined from this root, for a command that reads: established where it is not, followed where it stays. */
 import { type Agent, Plane3Error } from '../client/client.ts';
 import type { JoinedChannels } from './as-agent.ts';
 
@@ -34,4 +34,19 @@ export async function establish(agent: Agent, joined: JoinedChannels, all: boole
     ),
   );
   return refusals.flat();
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Joins and leaves what other commands of this root join and leave with the same identity, until it is stopped. */
+export function followJoined(agent: Agent, joined: JoinedChannels, tell: (refusal: string) => void): () => void {
+  let known = new Set(joined.read().keys());
+  const refused = (error: unknown) => tell(error instanceof Error ? error.message : String(error));
+  const timer = setInterval(() => {
+    const now = new Set(joined.read().keys());
+    for (const channel of now) if (!known.has(channel)) agent.join(channel).catch(refused);
+    for (const channel of known) if (!now.has(channel)) agent.leave(channel).catch(refused);
+    known = now;
+  }, LOOK_EVERY_MS);
+  return () => clearInterval(timer);
 }

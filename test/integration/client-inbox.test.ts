@@ -146,7 +146,7 @@ describe('the inbox', () => {
     await ground.mesh.restartBroker();
     await until(async () => {
       const { seq } = await sender.post({ channel: 'team.general', text: 'after', id: 'after' });
-      return seq > 0;
+      return (seq ?? 0) > 0;
     }, 'the sender is not back');
     await until(
       () => seen.includes('after'),
