@@ -47,13 +47,14 @@ export const define: Define = (command, frame) => {
           async (agent, place) => {
             const joined = new JoinedChannels(place, options.as);
             const tell = (refusal: string) => call.out.remark(`! ${refusal}`);
-            for (const refusal of await establish(agent, joined, follow)) tell(refusal);
+            const { refusals, recorded } = await establish(agent, joined, follow);
+            for (const refusal of refusals) tell(refusal);
             const reader = new Reader(call, agent, options, stop);
             if (!follow) {
               await reader.drain();
               return reader.end();
             }
-            const stopFollowing = followJoined(agent, joined, tell);
+            const stopFollowing = followJoined(agent, joined, recorded, tell);
             await reader.follow().finally(stopFollowing);
             return reader.end();
           },

@@ -20,6 +20,7 @@ beforeAll(async () => {
   }
 });
 afterEach(async () => {
+  await cotal?.dispose();
   await daemon?.stop();
   daemon = undefined;
 });
