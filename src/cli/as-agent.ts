@@ -6,7 +6,7 @@ import { channelSchema } from '../domain/names.ts';
 import { readJsonFile, SECRET_FILE, SECRET_FOLDER, writeAtomic } from '../services/local/files.ts';
 import type { Journal } from '../services/ports.ts';
 import type { Call } from './frame.ts';
-import { agentCreds, agentCredsPath, principalNamed } from './open-mesh.ts';
+import { actorNamed, agentCreds, agentCredsPath, isOpen, principalNamed } from './open-mesh.ts';
 import type { Output } from './output.ts';
 import { brokerOf, type Place } from './place.ts';
 
@@ -22,10 +22,11 @@ export async function asAgent<T>(
 ): Promise<T> {
   const place = call.place();
   const address = brokerOf(place);
-  const creds = agentCreds(place, name, address);
   const agent = await connectAgent({
     url: address.url,
-    creds,
+    ...(isOpen(address)
+      ? { open: { space: place.space, name: actorNamed(name) } }
+      : { creds: agentCreds(place, name, address) }),
     journal: warningsOf(call.out),
     timeoutMs: TIMEOUT_MS,
     ...(address.tls === undefined ? {} : { tls: address.tls }),

@@ -7,7 +7,7 @@ import { asAgent, JoinedChannels, warningsOf } from './as-agent.ts';
 import { whole } from './flags.ts';
 import { type Call, type Define, examples } from './frame.ts';
 import { lineOf, textOf } from './message-text.ts';
-import { establish } from './rejoin.ts';
+import { establish, followJoined } from './rejoin.ts';
 
 interface Options {
   readonly as: string;
@@ -45,10 +45,17 @@ export const define: Define = (command, frame) => {
           call,
           options.as,
           async (agent, place) => {
-            const refusals = await establish(agent, new JoinedChannels(place, options.as), follow);
-            for (const refusal of refusals) call.out.remark(`! ${refusal}`);
+            const joined = new JoinedChannels(place, options.as);
+            const tell = (refusal: string) => call.out.remark(`! ${refusal}`);
+            const { refusals, recorded } = await establish(agent, joined, follow);
+            for (const refusal of refusals) tell(refusal);
             const reader = new Reader(call, agent, options, stop);
-            await (follow ? reader.follow() : reader.drain());
+            if (!follow) {
+              await reader.drain();
+              return reader.end();
+            }
+            const stopFollowing = followJoined(agent, joined, recorded, tell);
+            await reader.follow().finally(stopFollowing);
             return reader.end();
           },
           more,

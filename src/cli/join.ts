@@ -11,23 +11,28 @@ export const define: Define = (command, frame) => {
     .requiredOption('--as <name>', 'the agent that joins')
     .action(
       frame.action<[channel: string, options: { as: string }]>(async (call, channel, { as }) => {
-        const { standing, member } = await asAgent(call, as, async (agent, place) => {
+        const { standing, member, open } = await asAgent(call, as, async (agent, place) => {
           const standing = await call.out.waiting(`joining ${channel}`, agent.join(channel));
           new JoinedChannels(place, as).add(channel);
-          return { standing, member: agent.principal };
+          return { standing, member: agent.principal, open: agent.open };
         });
         const { channel: _channel, ...rest } = standing;
-        call.out.answer({ channel, member, ...rest }, textOf(call.out, member, standing));
+        call.out.answer({ channel, member, ...rest }, textOf(call.out, member, standing, open));
         return 0;
       }),
     );
   examples(command, 'cotal join team.general --as alice');
 };
 
-function textOf(out: Output, member: string, { channel, state, generation, reason, shortfall }: Standing): string {
+const HINT =
+  '\n  Posts reach it only while it is subscribed; "cotal inbox --follow" establishes the backstop when it can be.';
+
+function textOf(out: Output, member: string, standing: Standing, open: boolean): string {
+  const { channel, state, generation, reason, shortfall } = standing;
   const who = `${out.paint('bold', member)} joined ${channel}`;
   if (state !== 'durable') {
-    return `${out.paint('yellow', '!')} ${who} live, durable backstop unestablished: ${reason}\n  Posts reach it only while it is subscribed; "cotal inbox --follow" establishes the backstop when it can be.`;
+    const hint = open ? '' : HINT;
+    return `${out.paint('yellow', '!')} ${who} live, durable backstop unestablished: ${reason}${hint}`;
   }
   const short = shortfall === undefined ? '' : `; ${shortfall.count} posts were not copied, its quota was full`;
   return `${out.paint('green', '✓')} ${who} durable (generation ${generation})${short}`;

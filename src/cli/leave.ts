@@ -20,7 +20,7 @@ export const define: Define = (command, frame) => {
           { channel, member, ...rest },
           left.left
             ? `${out.paint('green', '✓')} ${out.paint('bold', member)} left ${channel}${dropped}`
-            : `${out.paint('red', '✗')} ${out.paint('bold', member)} still is a durable member of ${channel}: ${left.reason}\n  It is not subscribed any more. Run the same command again when a daemon serves.`,
+            : `${out.paint('red', '✗')} ${out.paint('bold', member)} is not subscribed to ${channel} any more, but its leave is not confirmed: ${left.reason}\n  What the registry has of it is as it was. Run the same command again when a daemon serves.`,
         );
         return left.left ? 0 : 1;
       }),

@@ -56,13 +56,14 @@ export async function withRights<T>(
   profile: MintedProfile,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
+  const address = brokerOf(place);
+  if (isOpen(address)) throw new Plane3Error('mesh.open', { space: place.space });
   const keys = await keysOf(place);
   const credential = await mint(keys, {
     profile: profileOf(profile, place, keys),
     name: CLI_PRINCIPAL,
     lifeS: COMMAND_LIFE_S,
   });
-  const address = brokerOf(place);
   const connection = await dial(address, credential);
   try {
     return await work({ connection, keys, credential, address });
@@ -89,6 +90,12 @@ async function dial({ url, tls }: BrokerAddress, credential: Credential): Promis
     throw unreachable(url, error);
   }
 }
+
+/** Whether the mesh is known to be an open one: no accounts, no credentials, live only. */
+export const isOpen = ({ record }: BrokerAddress): boolean => record !== undefined && record.accountKey === undefined;
+
+/** The actor of `NAME` or of a principal. */
+export const actorNamed = (name: string): string => principalNamed(name).split('.')[1] ?? name;
 
 /** `NAME` stands for `local.NAME`; a principal is taken as it is. */
 export const principalNamed = (name: string): string =>

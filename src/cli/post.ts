@@ -26,10 +26,10 @@ export const define: Define = (command, frame) => {
           agent.post({ channel, text, mentions, ...(id === undefined ? {} : { id }) }),
         );
         const again = posted.duplicate ? ' (it was there already)' : '';
-        out.answer(
-          { channel, ...posted },
-          `${out.paint('green', '✓')} post ${posted.seq} on ${channel}${again}: ${MEANING[posted.delivery]}`,
-        );
+        const what = posted.seq === null ? 'post' : `post ${posted.seq}`;
+        const meaning =
+          posted.seq === null ? 'sent to who is subscribed now; an open mesh stores nothing' : MEANING[posted.delivery];
+        out.answer({ channel, ...posted }, `${out.paint('green', '✓')} ${what} on ${channel}${again}: ${meaning}`);
         return 0;
       }),
     );

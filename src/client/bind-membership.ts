@@ -23,9 +23,13 @@ export interface MembershipServices {
   readonly watch: PlaneWatch;
   readonly journal: Journal;
   readonly tally: Tally;
+  /** Open mode: there is nobody to ask for a backstop. */
+  readonly open: boolean;
   /** A live post of a channel that is joined. */
   live(message: Message): void;
 }
+
+const OPEN_MODE = 'open mode is live-only: there is no delivery daemon';
 
 type Row = { generation: number; state: 'pending' | 'active' | 'left' };
 
@@ -51,6 +55,7 @@ export function bindMembership(services: MembershipServices) {
         const no = (type: 'durable.withheld' | 'durable.unanswered', reason: string): AskFact => {
           return { type, reason, at: Date.now() };
         };
+        if (services.open) return no('durable.withheld', OPEN_MODE);
         if ((await rows.classOf(channel)) === 'live') return no('durable.withheld', LIVE_CHANNEL);
         if (generation > 0) {
           const known = await rowOf(channel);
@@ -78,6 +83,7 @@ export function bindMembership(services: MembershipServices) {
       }),
 
       closeDurable: ask<CloseFact, { channel: string; generation: number }>(async ({ channel, generation }) => {
+        if (services.open) return { type: 'leave.absent' };
         let closing = generation;
         if (closing === 0) {
           const known = await rowOf(channel);
@@ -96,7 +102,7 @@ export function bindMembership(services: MembershipServices) {
       }),
 
       followPlane: listen<PlaneFact, { channel: string; urgent: boolean }>((tell, input) =>
-        watch.follow({ ...input, tell }),
+        services.open ? { stop: async () => {} } : watch.follow({ ...input, tell }),
       ),
     },
   });

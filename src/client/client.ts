@@ -15,11 +15,9 @@
  * what the registry granted, `confirmed` what the broker acknowledged, silence is never a refusal and never "none".
  */
 
-import { readIdentity } from '../domain/agent-identity.ts';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { type Member, memberKey, parseChannel, principalOf } from '../domain/names.ts';
 import type { DataOf, DeliveryOp } from '../domain/rail.ts';
-import { type Credential, readCreds } from '../services/credential.ts';
 import { PlaneRows } from '../services/nats/plane-rows.ts';
 import { askRail } from '../services/nats/rail-client.ts';
 import type { Journal } from '../services/ports.ts';
@@ -28,7 +26,8 @@ import { OwnCopies } from './copies.ts';
 import { Inbox, type ReadOptions } from './inbox.ts';
 import { Link } from './link.ts';
 import { Memberships, type Standing } from './memberships.ts';
-import { PlaneWatch, type WatchIntervals } from './plane-watch.ts';
+import { type AgentOptions, whoIs } from './options.ts';
+import { PlaneWatch } from './plane-watch.ts';
 import { type Posted, type PostRequest, post } from './posting.ts';
 import { Presence } from './presence.ts';
 import { Receiver, type Surfaced } from './receiver.ts';
@@ -37,36 +36,9 @@ export { Plane3Error } from '../domain/errors/catalogue.ts';
 export type { Message, Part } from '../domain/message.ts';
 export type { ReadOptions } from './inbox.ts';
 export type { Left, Standing } from './memberships.ts';
+export type { AgentOptions } from './options.ts';
 export type { DeliveryTier, Posted, PostRequest } from './posting.ts';
 export type { Confirmed, Source, Surfaced } from './receiver.ts';
-
-export interface AgentOptions {
-  /** Where the broker is: `nats://host:port`. */
-  readonly url: string;
-  /** Text of the creds file that `cotal agent add` wrote. It names the space and the lifecycle; nothing else has to. */
-  readonly creds: string;
-  /** Demands TLS; a plaintext broker is then refused. */
-  readonly tls?: { readonly caFile?: string };
-  /** Name shown with posts and in presence; the actor's unless told. */
-  readonly name?: string;
-  /** Says every 2 s that the agent is here, as this kind; not at all unless told. */
-  readonly presence?: { readonly kind: string };
-  /** Where events go: `openJournal` makes one. Nothing is written unless told. */
-  readonly journal?: Journal;
-  /** Called whenever what is true of a membership changes. */
-  readonly onStanding?: (standing: Standing) => void;
-  /** Longest that one question may take, milliseconds; 5000 unless told. */
-  readonly timeoutMs?: number;
-  /**
-   * On a durably joined channel a live post waits this long for its durable copy, so that it surfaces with its sequence;
-   * milliseconds, 0 unless told: it surfaces at once, and its copy is recognized.
-   */
-  readonly preferDurableMs?: number;
-  /** How often the plane is looked at; 1 s while a backstop is not established, else 10 s. */
-  readonly watch?: WatchIntervals;
-  /** Posts that are remembered to recognize what comes again; 10,000 unless told. */
-  readonly remembered?: number;
-}
 
 const TIMEOUT_MS = 5_000;
 const REMEMBERED = 10_000;
@@ -80,14 +52,17 @@ const silentJournal: Journal = { tell: () => {} };
  * @throws Plane3Error `client.credential` for a text that is no agent's credential, `broker.unreachable`, `client.no-durable`.
  */
 export async function connectAgent(options: AgentOptions): Promise<Agent> {
-  const credential = readCreds(options.creds, '(creds)');
-  const identity = readIdentity(credential.claims);
-  if (identity === undefined)
-    throw new Plane3Error('client.credential', { reason: 'its rights name no durable of its own' });
+  const { credential, identity } = whoIs(options);
   const { url, tls, timeoutMs = TIMEOUT_MS } = options;
   const name = options.name ?? identity.member.actor;
-  const link = await Link.open({ url, credential, name, timeoutMs, ...(tls === undefined ? {} : { tls }) });
-  const agent = new Agent({ ...options, ...identity, name, credential, link });
+  const link = await Link.open({
+    url,
+    name,
+    timeoutMs,
+    ...(credential === undefined ? {} : { credential }),
+    ...(tls === undefined ? {} : { tls }),
+  });
+  const agent = new Agent({ ...options, ...identity, name, link });
   try {
     await agent.bind();
   } catch (error) {
@@ -97,7 +72,7 @@ export async function connectAgent(options: AgentOptions): Promise<Agent> {
   return agent;
 }
 
-type Parts = AgentOptions & { space: string; member: Member; name: string; credential: Credential; link: Link };
+type Parts = AgentOptions & { space: string; member: Member; name: string; link: Link };
 
 export class Agent {
   readonly space: string;
@@ -106,13 +81,16 @@ export class Agent {
   /** `owner.actor` */
   readonly principal: string;
   readonly name: string;
+  /** Open mode: live only. */
+  readonly open: boolean;
   /** What happened, by name: duplicates, poison, foreign copies … */
   readonly tally = new Tally();
   readonly #link: Link;
   readonly #journal: Journal;
   readonly #rows: PlaneRows;
   readonly #watch: PlaneWatch;
-  readonly #copies: OwnCopies;
+  /** Undefined in open mode. */
+  readonly #copies: OwnCopies | undefined;
   readonly #receiver: Receiver;
   readonly #inbox: Inbox;
   readonly #memberships: Memberships;
@@ -125,12 +103,13 @@ export class Agent {
     this.member = member;
     this.principal = principalOf(member);
     this.name = name;
+    this.open = of.open !== undefined;
     this.#link = link;
     this.#journal = journal;
     this.#rows = new PlaneRows(link.broker, space);
     this.#watch = new PlaneWatch(this.#rows, of.watch ?? { urgentMs: 1_000, calmMs: 10_000 });
     const shared = { broker: link.broker, space, member, journal, tally: this.tally };
-    this.#copies = new OwnCopies(shared);
+    this.#copies = this.open ? undefined : new OwnCopies(shared);
     this.#receiver = new Receiver({
       remembered: of.remembered ?? REMEMBERED,
       waitingLive: WAITING_LIVE,
@@ -147,6 +126,7 @@ export class Agent {
       watch: this.#watch,
       receiver: this.#receiver,
       preferDurableMs,
+      open: this.open,
       ...(onStanding === undefined ? {} : { onStanding }),
     });
     this.#inbox = new Inbox({
@@ -157,7 +137,7 @@ export class Agent {
       isWanted: (copy) => this.#memberships.isSurfaceable(copy),
     });
     this.#presence = new Presence({ link, space, member, card: { name, kind: of.presence?.kind ?? 'agent' } });
-    if (of.presence !== undefined) this.#presence.start();
+    if (of.presence !== undefined && !this.open) this.#presence.start();
     link.hear({
       restored: () => {
         this.#memberships.restored();
@@ -173,14 +153,16 @@ export class Agent {
 
   /** @internal Finds the durable, and warns where no daemon is ready to deliver through it. */
   async bind(): Promise<void> {
-    await Promise.all([this.#copies.bind(), this.#warnUnlessReady()]);
+    if (this.#copies !== undefined) await Promise.all([this.#copies.bind(), this.#warnUnlessReady()]);
   }
 
   async #warnUnlessReady(): Promise<void> {
+    const durable = this.#copies?.durable;
+    if (durable === undefined) return;
     const lease = await this.#rows.lease();
     if (lease.kind === 'ready') return;
     const condition = lease.kind === 'unknown' ? `unknown (${lease.why})` : lease.kind;
-    this.#journal.tell('client.plane-not-ready', { durable: this.#copies.durable, space: this.space, condition });
+    this.#journal.tell('client.plane-not-ready', { durable, space: this.space, condition });
   }
 
   /**
@@ -226,7 +208,8 @@ export class Agent {
   /** Publishes a post. See `PostRequest`, and `DeliveryTier` for what the answer means and does not mean. */
   post(request: PostRequest): Promise<Posted> {
     const { broker } = this.#link;
-    return post({ broker, space: this.space, principal: this.principal, name: this.name, rows: this.#rows }, request);
+    const { space, principal, name, open } = this;
+    return post({ broker, space, principal, name, rows: this.#rows, open }, request);
   }
 
   /**

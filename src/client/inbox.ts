@@ -28,7 +28,8 @@ const AFTER_LOSS_MS = 250;
 
 export interface InboxSetting {
   readonly link: Link;
-  readonly copies: OwnCopies;
+  /** Undefined where nothing is durable: only live posts surface. */
+  readonly copies: OwnCopies | undefined;
   readonly receiver: Receiver;
   readonly member: string;
   /** Whether a copy may still be surfaced: false for one of a generation that the agent has left. */
@@ -91,13 +92,15 @@ export class Inbox {
           quietSince = performance.now();
           continue;
         }
-        if (lastEnd === 'gone' || lastEnd === 'lost') await copies.mustBeThere();
+        if (lastEnd === 'gone' || lastEnd === 'lost') await copies?.mustBeThere();
         const left = follow ? LONGEST_WAIT_MS : Math.min(LONGEST_WAIT_MS, idleMs - (performance.now() - quietSince));
         // Only a pull that found nothing proves that nothing is there now.
-        if (left <= 0 && lastEnd === 'empty') return;
+        if (left <= 0 && (lastEnd === 'empty' || copies === undefined)) return;
         const bell = this.#bell();
         let rest: number | undefined;
-        if (pull === undefined && link.isUp() && lastEnd !== 'lost') {
+        if (copies === undefined) {
+          rest = Math.max(1, left);
+        } else if (pull === undefined && link.isUp() && lastEnd !== 'lost') {
           let found = 0;
           pull = copies.pull({
             batch: Math.min(PAGE, limit - taken),

@@ -13,7 +13,8 @@ import { GatedBroker } from '../services/nats/gated-broker.ts';
 
 export interface LinkOptions {
   readonly url: string;
-  readonly credential: Credential;
+  /** Absent in open mode. */
+  readonly credential?: Credential;
   readonly name: string;
   readonly tls?: { readonly caFile?: string };
   /** Longest that one question may take, milliseconds. */
@@ -40,7 +41,7 @@ export class Link {
     this.connection = connection;
     this.broker = new GatedBroker({
       connection,
-      inboxPrefix: inboxPrefix(credential.publicKey),
+      inboxPrefix: credential === undefined ? '_INBOX' : inboxPrefix(credential.publicKey),
       timeoutMs,
       gate: () =>
         connection.isClosed() ? 'the connection is closed' : this.#up ? undefined : 'the connection is down',

@@ -125,11 +125,15 @@ export class Memberships {
     onStanding?.(standing);
   }
 
-  /** A live post surfaces at once, or waits a moment for its durable copy, which carries its sequence. */
+  /**
+   * A live post surfaces at once, or waits a moment for its durable copy, which carries its sequence. One without an id could
+   * not be told from its copy: where a copy is owed, that one surfaces.
+   */
   #live(message: Message): void {
     const { receiver, preferDurableMs } = this.#setting;
-    const snapshot = this.#actors.get(message.channel)?.getSnapshot();
-    if (preferDurableMs === 0 || snapshot?.hasTag('durable') !== true) return receiver.offerLive(message);
+    const durable = this.#actors.get(message.channel)?.getSnapshot().hasTag('durable') === true;
+    if (durable && message.id === '') return;
+    if (!durable || preferDurableMs === 0) return receiver.offerLive(message);
     const timer = setTimeout(() => {
       this.#held.delete(timer);
       receiver.offerLive(message);

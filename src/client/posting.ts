@@ -37,8 +37,8 @@ export type DeliveryTier = 'durable' | 'queued' | 'live' | 'unknown';
 
 export interface Posted {
   readonly id: string;
-  /** Sequence of the post on the channel's stream; of the first one where it is a duplicate. */
-  readonly seq: number;
+  /** Sequence of the post on the channel's stream; of the first one where it is a duplicate. Null in open mode: it is not stored. */
+  readonly seq: number | null;
   /** It was there already. */
   readonly duplicate: boolean;
   readonly delivery: DeliveryTier;
@@ -52,6 +52,8 @@ export interface PostingSetting {
   /** Name shown with the post. */
   readonly name: string;
   readonly rows: PlaneRows;
+  /** Open mode: nothing is stored, and nobody says so. */
+  readonly open: boolean;
 }
 
 /**
@@ -67,6 +69,11 @@ export async function post(setting: PostingSetting, request: PostRequest): Promi
   const msgId = postMessageId(message);
   const shut = broker.shut();
   if (shut !== undefined) throw new Plane3Error('post.unanswered', { id, channel, reason: shut.why });
+  if (setting.open) {
+    broker.connection.publish(subject, data);
+    await broker.connection.flush();
+    return { id, seq: null, duplicate: false, delivery: 'live' };
+  }
   const copied = carriedSize(data, channel) <= broker.maxPayload;
   const [outcome, delivery] = await Promise.all([
     publishOne({

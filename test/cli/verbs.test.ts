@@ -20,6 +20,7 @@ beforeAll(async () => {
   }
 });
 afterEach(async () => {
+  await cotal?.dispose();
   await daemon?.stop();
   daemon = undefined;
 });
@@ -193,8 +194,9 @@ describe('with a daemon', () => {
     await serve();
     await ran(0, 'join', 'team.follow', '--as', 'bob');
     await ran(0, 'channel', 'set', 'team.loud', '--class', 'live');
-    await ran(0, 'join', 'team.loud', '--as', 'bob');
     const following = cotal.start('inbox', '--as', 'bob', '--follow', '--json');
+    // Joined by another command: the one that stays follows.
+    await ran(0, 'join', 'team.loud', '--as', 'bob');
     const posts = () => following.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     const members = async () => (await ran(0, 'members', 'team.loud')).last<{ live: string[] }>().live;
     await until(async () => (await members()).includes('local.bob'), members);

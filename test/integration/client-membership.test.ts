@@ -81,6 +81,18 @@ describe('a membership', () => {
     await until(async () => (await bob.pendingCount()).pending === 0, 'a copy was not confirmed');
   });
 
+  it('surfaces posts without an id once each to a member that is here, by their copies', async () => {
+    await ground.serve();
+    const alice = await ground.connect(await ground.add('alice'));
+    const bob = await ground.connect(await ground.add('bob'));
+    await bob.join(CHANNEL);
+    for (const text of ['a', 'b']) await alice.post({ channel: CHANNEL, text, id: '' });
+    expect((await readAll(bob, { idleMs: 700 })).map((post) => [textOf(post), post.durable])).toEqual([
+      ['a', true],
+      ['b', true],
+    ]);
+  });
+
   it('waits for the copy of a live post where that is preferred, and surfaces the post with its sequence', async () => {
     await ground.serve();
     const alice = await ground.connect(await ground.add('alice'));

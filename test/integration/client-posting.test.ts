@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { connectAgent } from '../../src/client/client.ts';
+import { type Agent, connectAgent } from '../../src/client/client.ts';
 import { readJson } from '../../src/domain/message.ts';
 import { buckets } from '../../src/domain/subjects.ts';
 import { credsText } from '../../src/services/credential.ts';
 import { readRow } from '../../src/services/nats/rows.ts';
 import { connectAsAccount, freezeBroker, groundOfEachTest, readAll, textOf } from '../support/agents.ts';
+import { startMesh } from '../support/mesh.ts';
 import { until } from '../support/until.ts';
 
 const ground = groundOfEachTest();
@@ -34,7 +35,7 @@ describe('posting', () => {
       await alice.post({ channel: CHANNEL, text: 'a', id: '' }),
       await alice.post({ channel: CHANNEL, text: 'b', id: '' }),
     ];
-    expect([a.duplicate, b.duplicate, b.seq]).toEqual([false, false, a.seq + 1]);
+    expect([a.duplicate, b.duplicate, (b.seq ?? 0) - (a.seq ?? 0)]).toEqual([false, false, 1]);
   });
 
   it('is refused clearly where the broker denies it, and nothing is stored', async () => {
@@ -142,5 +143,29 @@ describe('connecting', () => {
     await until(async () => ((await row()) as { status?: unknown }).status === 'busy', row);
     await agent.close();
     await until(async () => (await row()) === 'absent', row);
+  });
+});
+
+describe('an open mesh', () => {
+  it('is live only: joins say so, posts reach who is subscribed and are stored nowhere', async () => {
+    const mesh = await startMesh({ open: true, space: 'dev' });
+    const agents: Agent[] = [];
+    const connectOpen = async (name: string) => {
+      const agent = await connectAgent({ url: mesh.url, open: { space: 'dev', name } });
+      agents.push(agent);
+      return agent;
+    };
+    try {
+      const [ann, ben] = [await connectOpen('ann'), await connectOpen('ben')];
+      expect(await ben.join(CHANNEL)).toMatchObject({ state: 'live', reason: expect.stringContaining('live-only') });
+      expect(await ann.post({ channel: CHANNEL, text: 'hi' })).toMatchObject({ seq: null, delivery: 'live' });
+      expect((await readAll(ben, { limit: 1, idleMs: 5_000 })).map(textOf)).toEqual(['hi']);
+      expect(await readAll(ben, { idleMs: 0 })).toEqual([]);
+      expect(await ben.leave(CHANNEL)).toMatchObject({ left: true });
+      await expect(ben.pendingCount()).rejects.toMatchObject({ code: 'rail.silent' });
+    } finally {
+      await Promise.all(agents.map((agent) => agent.close()));
+      await mesh.dispose();
+    }
   });
 });

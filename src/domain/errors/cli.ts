@@ -24,6 +24,11 @@ export const cliErrors = defineErrors({
     template: 'the mesh recorded for space {space} on this machine is that of {recorded}, not of {root}',
     help: 'Nothing was dialled. Name that root with --root, or start this one with "cotal up".',
   },
+  'mesh.open': {
+    kind: 'refuse',
+    template: 'the mesh of space {space} is open: it is live-only, without accounts, registry or daemon',
+    help: 'Nothing was done. Anybody may join and post there under any name; "cotal up" without --open makes a durable mesh.',
+  },
   'place.other-account': {
     kind: 'refuse',
     template: 'credential {path} is one of account {account}, but space {space} is account {recorded}',
