@@ -234,6 +234,7 @@ export class FanoutWork {
   async look(): Promise<{ kind: 'looked' } | Silent> {
     const { posts, rows, clock } = this.#ports;
     this.#lookedAt = clock.now().monotonicMs;
+    await this.#ports.shortfalls.flush();
     const place = await posts.place();
     if (place.kind === 'silent') return place;
     const read = await this.#early.look(posts, place, this.#buffer);

@@ -197,6 +197,7 @@ describe('trouble in the store and with members', () => {
         20_000,
       );
       await until(async () => (await alice.post(CHANNEL, { id: text, text })) > 0, 'a post', 20_000);
+      await until(async () => bob.connection.flush().then(() => true), 'the agent is back');
       expect(texts(await bob.read(1, 10_000))).toEqual([text]);
     }
     await carol.join(CHANNEL);
@@ -219,6 +220,7 @@ describe('trouble in the store and with members', () => {
       () => suite.running.state(),
     );
     await suite.mesh.restartBroker();
+    await until(async () => bob.connection.flush().then(() => true), 'the agent is back');
     expect(texts(await bob.read(1, 10_000))).toEqual(['one']);
     await until(
       async () => (await bob.asked('pendingCount', {}).catch(() => undefined))?.pending === 0,
