@@ -248,8 +248,8 @@ export interface Rows {
   mark(of: { member: Member }): Promise<{ kind: 'read'; mark: LaneMark } | Silent>;
   writeMark(put: { member: Member; mark: LaneMark }): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
   removeMark(of: { member: Member }): Promise<{ kind: 'removed' } | Denied | Silent>;
-  /** Where the writer's durable would have to start again. */
-  floor(): Promise<{ kind: 'read'; floor: number } | Silent>;
+  /** Where the writer's durable would have to start again; undefined: nobody has kept it yet. */
+  floor(): Promise<{ kind: 'read'; floor: number | undefined } | Silent>;
   writeFloor(put: { floor: number }): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
 }
 

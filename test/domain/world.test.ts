@@ -9,9 +9,9 @@ import { live } from '../support/world/schedule.ts';
 /**
  * Seeds that are lived through at every run, whatever else is drawn: with earlier schedules they found an entry that came
  * while a retired lifecycle was removed (16), a reauthorization that was answered without a row to judge by (223), and a
- * member whom no survey named again (95). Each of those has a test of its own beside this one.
+ * member whom no survey named again (95). 970223 deletes the writer's durable: a mention is owed to somebody who never joined.
  */
-const kept = [16, 95, 223];
+const kept = [16, 95, 223, 970223];
 
 async function faultsOf(seed: number): Promise<string> {
   const world = await live(seed);

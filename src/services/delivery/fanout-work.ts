@@ -96,17 +96,18 @@ export class FanoutWork {
     const counts = await entries.counts({});
     if (counts.kind === 'silent') return counts;
     owed.restart(counts.counts);
-    const opened = await posts.open({ floor: Math.max(floor.floor, this.#smallestJoin()) });
+    const opened = await posts.open({ floor: floor.floor ?? this.#smallestJoin() });
     if (opened.kind !== 'opened') return opened;
     this.#position = Math.max(this.#position, opened.position);
     if (opened.made) journal.tell('fanout.remade', { position: opened.position });
+    if (floor.floor === undefined) await rows.writeFloor({ floor: opened.floor });
     const read = await this.#early.open(posts, opened);
     if (read.kind === 'silent') return read;
     this.#buffer = this.#early.join(this.#buffer, read.posts);
     return opened;
   }
 
-  /** Where a durable without a persisted floor has to start: below it nobody is owed anything. */
+  /** Where a durable without a persisted floor has to start: below it no member is owed anything. */
   #smallestJoin(): number {
     let smallest = Number.POSITIVE_INFINITY;
     for (const { row } of this.#ports.index.memberships()) smallest = Math.min(smallest, row.joinCursor);

@@ -87,7 +87,7 @@ export function memoryRows(wire: Wire): Rows {
         const kept = lastOf(lanes, bucket.lanes, FLOOR_KEY);
         const row = kept === undefined ? undefined : (readJson(kept.data) as { floor?: unknown } | undefined);
         const floor = row?.floor;
-        return { kind: 'read', floor: typeof floor === 'number' && floor >= 0 ? floor : 0 };
+        return { kind: 'read', floor: typeof floor === 'number' && floor >= 0 ? floor : undefined };
       }),
     writeFloor: ({ floor }) => put('rows.writeFloor', FLOOR_KEY, encodeRow({ floor })),
   };

@@ -113,7 +113,7 @@ export function natsRows({ broker, space }: { broker: GatedBroker; space: string
       const read = await readRow(lanes, laneKey(FLOOR_KEY));
       if (read.kind === 'silent') return read;
       const row = read.kind === 'row' && !read.marker ? shaped(floorSchema, readJson(read.message.data)) : undefined;
-      return { kind: 'read', floor: row?.floor ?? 0 };
+      return { kind: 'read', floor: row?.floor };
     },
     writeFloor: ({ floor }) => write(FLOOR_KEY, { floor }),
   };
