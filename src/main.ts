@@ -3,6 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Actor, createActor } from 'xstate';
+import { adminHandlers, ProcessProof } from './admin-ops.ts';
 import { readNumbers } from './domain/config.ts';
 import { parseSpace } from './domain/names.ts';
 import type { Numbers } from './domain/numbers.ts';
@@ -19,6 +20,7 @@ import { natsDeliveryPorts } from './services/nats/delivery-ports.ts';
 import { GatedBroker } from './services/nats/gated-broker.ts';
 import { natsLeaseRows } from './services/nats/lease-rows.ts';
 import { answerLiveness, type ResponderState } from './services/nats/liveness.ts';
+import { Sweeper } from './services/nats/sweep.ts';
 import type { Clock, Journal, SecretStore, Stoppable } from './services/ports.ts';
 import { Tally } from './services/tally.ts';
 import { Start } from './start.ts';
@@ -81,6 +83,21 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
   const stalls = new StallRecorder(clock);
   const start = new Start({ ...options, space, numbers, clock });
   const quota = options.quota ?? numbers.quota;
+  const proof = new ProcessProof({ space, holder: HOLDER, incarnation });
+  const handlers: Handlers = {
+    ...adminHandlers({
+      proof,
+      store: () => start.store,
+      own: () => start.credential.claims.name,
+      sweeper: () =>
+        new Sweeper({
+          source: start.sweepSource,
+          tally,
+          gate: () => (period === undefined ? 'no serving period is open' : period.gate.why()),
+        }),
+    }),
+    ...options.handlers,
+  };
   let period: { serving: ServingPeriod; gate: PeriodGate } | undefined;
   let unsettled: Unsettled | undefined;
   let disarm: () => void = () => {};
@@ -111,7 +128,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         clock,
         journal,
         tally,
-        handlers: options.handlers ?? {},
+        handlers,
       },
       tell: (news) => actor.system.get('daemon')?.send(news),
       ...(unsettled === undefined ? {} : { unsettled }),
@@ -141,7 +158,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         clock,
         fence,
         numbers,
-        proof: { proofKey: '', proofAttestation: '' },
+        proof: () => proof.row(start.credential),
         rows: () => {
           const { connection, inboxPrefix } = start.resident;
           const gate = () => (start.resident.isUp() ? undefined : 'the connection is down');

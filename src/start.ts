@@ -2,10 +2,11 @@
  * What the steps of a daemon's start do (D1), and what they leave for the next ones. Each is done or throws the refusal
  * that names what is wrong; until the lease nothing is written on the broker (D2).
  */
+import { resolve } from 'node:path';
 import { accountOf } from './domain/claims.ts';
 import { Plane3Error } from './domain/errors/catalogue.ts';
 import type { Numbers } from './domain/numbers.ts';
-import { refuseObserver } from './domain/observer.ts';
+import { storeName } from './domain/store-proof.ts';
 import { type Credential, readCreds } from './services/credential.ts';
 import { readIfThere } from './services/local/files.ts';
 import { fsStore } from './services/local/fs-store.ts';
@@ -15,6 +16,7 @@ import type { Dial } from './services/nats/connect.ts';
 import { connectOnce } from './services/nats/connect.ts';
 import { parseDriverError } from './services/nats/driver-errors.ts';
 import { Resident } from './services/nats/resident.ts';
+import { admit, type SweepSource } from './services/nats/sweep.ts';
 import type { Clock, SecretStore } from './services/ports.ts';
 
 export interface StartRequest {
@@ -55,21 +57,24 @@ export class Start {
   get store(): SecretStore {
     return known(this.#store);
   }
+  /** What it was started with. */
+  get credential(): Credential {
+    return known(this.#credential);
+  }
   get resident(): Resident {
     return known(this.#resident);
   }
 
   async findRoot(): Promise<void> {
-    const { root, store, space } = this.#asked;
-    if (store !== undefined) return;
-    this.#root = workspaceRoot(root === undefined ? {} : { root });
-    this.#store = fsStore({ root: this.#root, space });
+    const { root, store, space, creds } = this.#asked;
+    if (store === undefined) this.#root = workspaceRoot(root === undefined ? {} : { root });
+    const own = store ?? fsStore({ root: known(this.#root), space });
+    this.#store = creds === undefined ? own : withCreds(own, creds);
   }
 
   async readCredential(): Promise<void> {
-    const { creds } = this.#asked;
-    const text = creds === undefined ? await this.store.read('delivery') : readIfThere(creds);
-    const path = creds ?? 'delivery.creds';
+    const text = await this.store.read('delivery');
+    const path = this.#asked.creds ?? 'delivery.creds';
     if (text === undefined) throw new Plane3Error('start.credential', { reason: `${path} is missing` });
     this.#credential = readCreds(text, path);
   }
@@ -99,14 +104,14 @@ export class Start {
   }
 
   async admitObserver(): Promise<void> {
-    const [observer, evictor] = await Promise.all([this.store.read('observer'), this.store.read('evictor')]);
-    const reason = refuseObserver({
-      observer: observer === undefined ? undefined : readCreds(observer, 'observer.creds').claims,
-      evictor: evictor === undefined ? undefined : readCreds(evictor, 'evictor.creds').claims,
-      account: accountOf(known(this.#credential).claims),
-      nowMs: this.#asked.clock.now().wallMs,
-    });
-    if (reason !== undefined) throw new Plane3Error('start.observer', { reason });
+    await admit(this.sweepSource);
+  }
+
+  /** Where every sweep of this daemon reads from, and its admission too; the account is that of the credential it began with. */
+  get sweepSource(): SweepSource {
+    const { credential: _, name: __, ...dial } = known(this.#dial);
+    const account = accountOf(this.credential.claims);
+    return { store: this.store, account, dial, nowMs: () => this.#asked.clock.now().wallMs };
   }
 
   async openEndpoint(): Promise<void> {
@@ -131,6 +136,12 @@ export class Start {
     await this.#resident?.close();
   }
 }
+
+/** A store whose delivery credential is a file of its own: that is another store, and whoever renews has to know it. */
+const withCreds = (store: SecretStore, path: string): SecretStore => ({
+  identity: () => ({ kind: 'injected', coordinate: `${storeName(store.identity())} with ${resolve(path)}` }),
+  read: async (name) => (name === 'delivery' ? readIfThere(path) : store.read(name)),
+});
 
 /** What an earlier step has left; a step out of order is our own mistake. */
 function known<T>(value: T | undefined): T {

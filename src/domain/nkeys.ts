@@ -27,9 +27,13 @@ export function readSeed(text: string): { kind: KeyKind; seed: Uint8Array } | un
 }
 
 /** True for a well-formed public key of this kind. */
-export function isPublicKey(kind: KeyKind, text: string): boolean {
+export const isPublicKey = (kind: KeyKind, text: string): boolean => readPublicKey(kind, text) !== undefined;
+
+/** The bytes of a public key of this kind; undefined for a text that is not one. */
+export function readPublicKey(kind: KeyKind, text: string): Uint8Array | undefined {
   const bytes = decode(text);
-  return bytes !== undefined && bytes.length === 1 + KEY_BYTES && bytes[0] === PREFIX[kind];
+  const fits = bytes !== undefined && bytes.length === 1 + KEY_BYTES && bytes[0] === PREFIX[kind];
+  return fits ? bytes.subarray(1) : undefined;
 }
 
 function encode(body: readonly number[]): string {

@@ -7,6 +7,7 @@ import { describeError, Plane3Error } from './errors/catalogue.ts';
 import { messageSchema } from './message.ts';
 import { channelSchema, principalSchema, sequenceSchema, uidSchema } from './names.ts';
 import { memberRowSchema, shortfallSchema } from './rows.ts';
+import { storeIdentitySchema } from './store-proof.ts';
 import type { RailName } from './subjects.ts';
 
 export const requestSchema = z.looseObject({
@@ -90,7 +91,12 @@ export const adminOps = {
   },
   reloadStoreIdentity: {
     args: z.strictObject({ challenge: z.string().min(16).max(256) }),
-    data: z.object({ identity: z.unknown(), challenge: z.string(), incarnation: z.string(), signature: z.string() }),
+    data: z.object({
+      identity: storeIdentitySchema,
+      challenge: z.string(),
+      incarnation: z.string(),
+      signature: z.string(),
+    }),
   },
   evictPrincipals: {
     args: z.strictObject({ principals: z.array(principalSchema).min(1).max(EVICTION_MAX) }),

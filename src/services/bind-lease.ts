@@ -21,7 +21,7 @@ export interface LeaseServices {
   readonly clock: Clock;
   readonly numbers: Numbers;
   /** What the row carries so that the holder's answers can be proved. */
-  readonly proof: Pick<LeaseRow, 'proofKey' | 'proofAttestation'>;
+  proof(): Pick<LeaseRow, 'proofKey' | 'proofAttestation'>;
 }
 
 const UNREADABLE = '(an unreadable row)';
@@ -31,7 +31,7 @@ export function bindLease({ rows, fence, clock, numbers, proof }: LeaseServices)
   const rowOf = (us: Claimant, ready: boolean): LeaseRow => {
     const now = clock.now().wallMs;
     acquiredAt ||= now;
-    return { holder: us.holder, incarnation: us.incarnation, since: acquiredAt, acquiredAt, ready, ...proof };
+    return { holder: us.holder, incarnation: us.incarnation, since: acquiredAt, acquiredAt, ready, ...proof() };
   };
   /** Who the row says it is; a row that cannot be read is somebody's. */
   const look = async (

@@ -8,7 +8,7 @@ import { createHash, createPrivateKey, createPublicKey, randomBytes, sign, verif
 import type { KeyPair } from '@nats-io/nkeys';
 import { readUserClaims, type UserClaims } from '../domain/claims.ts';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
-import { type KeyKind, publicKeyText, readSeed, seedText } from '../domain/nkeys.ts';
+import { type KeyKind, publicKeyText, readPublicKey, readSeed, seedText } from '../domain/nkeys.ts';
 
 /** Head of a PKCS #8 document that holds one raw Ed25519 seed. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -48,6 +48,22 @@ function pairOf(kind: KeyKind, raw: Uint8Array): SigningPair {
     seal: no,
     open: no,
   };
+}
+
+/** Head of an SPKI document that holds one raw Ed25519 public key. */
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Signs a text; base64url. */
+export const signText = (pair: Pick<SigningPair, 'sign'>, text: string): string =>
+  Buffer.from(pair.sign(new TextEncoder().encode(text))).toString('base64url');
+
+/** True when `signature` (base64url) is the text's, by this user key. What is not well-formed is not signed. */
+export function isSignedBy(userKey: string, text: string, signature: string): boolean {
+  const raw = readPublicKey('user', userKey);
+  const bytes = Buffer.from(signature, 'base64url');
+  if (raw === undefined || bytes.length !== 64) return false;
+  const key = createPublicKey({ key: Buffer.concat([SPKI, raw]), format: 'der', type: 'spki' });
+  return verify(null, Buffer.from(text), key, bytes);
 }
 
 /** A credential: who it is, what the broker shall know of it, and the key that proves it. */

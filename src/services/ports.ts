@@ -11,6 +11,7 @@ import type { LogFacts, LogName } from '../domain/log-events/catalogue.ts';
 import type { Member } from '../domain/names.ts';
 import type { RailReply } from '../domain/rail.ts';
 import type { AclState, ChannelRow, LaneMark, LeaseRow, MemberRow } from '../domain/rows.ts';
+import type { StoreIdentity } from '../domain/store-proof.ts';
 import type { RailName } from '../domain/subjects.ts';
 
 /** Both clocks of the process. */
@@ -284,7 +285,7 @@ export interface Rails {
 /** Where a daemon's credentials come from: the workstation's files, or a store that its embedder gives it. */
 export interface SecretStore {
   /** Which store this is: two that are the same answer alike. */
-  identity(): { kind: 'fs'; root: string } | { kind: 'injected'; coordinate: string };
+  identity(): StoreIdentity;
   /** The text of a creds file, or undefined when there is none. Read anew at every call. */
   read(name: 'delivery' | 'observer' | 'evictor'): Promise<string | undefined>;
 }

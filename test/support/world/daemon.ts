@@ -60,7 +60,7 @@ export class MemoryDaemon {
           clock,
           fence: this.#fence,
           numbers,
-          proof: { proofKey: '', proofAttestation: '' },
+          proof: () => ({ proofKey: '', proofAttestation: '' }),
           rows: () => memoryLeaseRows(new Wire(wire)),
         },
         steps: {
