@@ -6,6 +6,11 @@ import { principalSchema, uidSchema } from './names.ts';
 export const uidKey = (uid: string): string => `uid.${uid}`;
 export const headKey = (principal: string): string => `lifecycle.${principal}`;
 export const gateKey = (uid: string): string => `gate.${uid}`;
+export const endpointGateKey = (endpoint: string, instance: string): string => `epgate.${endpoint}.${instance}`;
+export const endpointLedgerKey = (endpoint: string, instance: string, credentialId: string): string =>
+  `epcred.${endpoint}.${instance}.${credentialId}`;
+/** **Ours**: the last registration of an endpoint's instance that was committed. */
+export const registrationKey = (endpoint: string, instance: string): string => `epreg.${endpoint}.${instance}`;
 export const ledgerKey = (uid: string, credentialId: string): string => `cred.${uid}.${credentialId}`;
 
 /** A uid that was taken: never deleted, so that it is never used again. */
@@ -54,3 +59,38 @@ export const ledgerSchema = z.looseObject({
   sourceChain: z.array(z.string()),
 });
 export type LedgerRow = z.infer<typeof ledgerSchema>;
+
+export const registrationSchema = z.looseObject({
+  /** Operation that committed it: whoever lost the answer to its write knows by this that it landed. */
+  opId: z.string().min(1),
+  processEpoch: z.int().min(1),
+  incarnation: z.string().min(1),
+  committedAt: z.number(),
+});
+export type Registration = z.infer<typeof registrationSchema>;
+
+/** The gate frozen for an operation; its coordinates stay. `principal`: who holds the operation. */
+export const frozenGate = (
+  gate: Pick<Gate, 'generation' | 'processEpoch'>,
+  by: { principal: string; op: z.infer<typeof gateOperationSchema> },
+): Gate => ({ ...coordinatesOf(gate), state: 'frozen', principal: by.principal, op: by.op });
+
+/** The gate open again, a generation later. `settled`: the operation that ended, so that a lost answer can be read back. */
+export const reopenedGate = (
+  gate: Pick<Gate, 'generation' | 'processEpoch' | 'principal'>,
+  by: { opId: string; processEpoch?: number | undefined },
+): Gate => {
+  const processEpoch = by.processEpoch ?? gate.processEpoch;
+  return {
+    state: 'open',
+    generation: gate.generation + 1,
+    ...(processEpoch === undefined ? {} : { processEpoch }),
+    ...(gate.principal === undefined ? {} : { principal: gate.principal }),
+    settled: by.opId,
+  };
+};
+
+const coordinatesOf = ({ generation, processEpoch }: Pick<Gate, 'generation' | 'processEpoch'>) => ({
+  generation,
+  ...(processEpoch === undefined ? {} : { processEpoch }),
+});

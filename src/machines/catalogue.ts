@@ -3,17 +3,20 @@ import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { childMachine } from './child.machine.ts';
 import { daemonMachine } from './daemon.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
+import { evictionMachine } from './eviction.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
 import { laneMachine } from './lane.machine.ts';
 import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { membershipMachine } from './membership.machine.ts';
 import { providerSocketMachine } from './provider-socket.machine.ts';
+import { railWaitMachine } from './rail-wait.machine.ts';
 import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
 import { reaperMachine } from './reaper.machine.ts';
 import { registryMachine } from './registry.machine.ts';
 import { stopMachine } from './stop.machine.ts';
+import { storeProofMachine } from './store-proof.machine.ts';
 import { systemMachine } from './system.machine.ts';
 
 /**
@@ -44,9 +47,12 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'membership', machine: membershipMachine, restorable: false },
   { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
   { name: 'rails', machine: railsMachine, restorable: false },
+  { name: 'rail-wait', machine: railWaitMachine, restorable: false },
   { name: 'reader', machine: readerMachine, restorable: false },
   { name: 'reaper', machine: reaperMachine, restorable: true },
   { name: 'registry', machine: registryMachine, restorable: false },
+  { name: 'store-proof', machine: storeProofMachine, restorable: false },
+  { name: 'eviction', machine: evictionMachine, restorable: false },
   { name: 'stop', machine: stopMachine, restorable: false },
   { name: 'system', machine: systemMachine, restorable: false },
 ];
