@@ -134,7 +134,7 @@ export function copiesContract(on: () => Ground): void {
       expect(await copies.counts({})).toMatchObject({ foreign: [] });
     });
 
-    it('tell each confirmation and each termination by sequence; what was purged is never told as confirmed', async () => {
+    it('tell each confirmation and each termination by sequence; what was purged at most once', async () => {
       const [ann, bob] = [await ground.member(), await ground.member()];
       const heard: string[] = [];
       let bound = false;
@@ -165,9 +165,11 @@ export function copiesContract(on: () => Ground): void {
         () => wanted.every((each) => heard.includes(each)),
         () => heard,
       );
-      // The broker may call what was in flight and purged terminated.
-      const purged = `${memberKey(ann)} ${last - 1} terminated`;
-      expect(heard.filter((each) => each !== purged).sort()).toEqual(wanted.sort());
+      // What was in flight and purged the broker may call terminated, or confirmed when the answer overtook the purge:
+      // whoever purges must not count on either.
+      const purged = (each: string) => each.startsWith(`${memberKey(ann)} ${last - 1} `);
+      expect(heard.filter((each) => !purged(each)).sort()).toEqual(wanted.sort());
+      expect(heard.filter(purged).length).toBeLessThanOrEqual(1);
       await hearing.stop();
     });
   });

@@ -21,6 +21,7 @@ import { findNatsServer, type NatsServer } from '../../src/services/local/nats-b
 import { connectOptions } from '../../src/services/nats/connect.ts';
 import { provision } from '../../src/services/nats/provision.ts';
 import { selfSigned, type TestCertificate } from './certificate.ts';
+import { until } from './until.ts';
 
 export interface MeshOptions extends Partial<LayoutOptions> {
   /** `relaxed` unless told: most tests do not look at what is on disk. */
@@ -158,7 +159,11 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
     running.delete(ending);
     child = undefined;
   };
-  const again = (): Promise<void> => start(Number(new URL(url).port));
+  /** The broker on the same port and store, with the test's own connections back on it: what is asked next arrives. */
+  const again = async (): Promise<void> => {
+    await start(Number(new URL(url).port));
+    await Promise.all([...connections].map(isBack));
+  };
 
   const connectAs: Mesh['connect'] = async (who) => {
     const credential = typeof who === 'string' ? await credsFor(who) : who;
@@ -223,6 +228,21 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/** Resolves when the connection has made a round trip, or is closed for good. */
+async function isBack(connection: NatsConnection): Promise<void> {
+  await until(
+    async () => {
+      if (connection.isClosed()) return true;
+      const answered = connection.flush().then(
+        () => true,
+        () => false,
+      );
+      return Promise.race([answered, connection.closed().then(() => true)]);
+    },
+    () => 'a connection of the test did not come back to the broker',
+  );
 }
 
 /** Brokers of this process: none may outlive it, whatever the test did. */

@@ -10,7 +10,7 @@ const ASK_AGAIN_MS = 10;
 export async function until<T>(
   condition: () => T | Promise<T>,
   diagnostics: string | (() => unknown),
-  timeoutMs = 15_000,
+  timeoutMs = 30_000,
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = performance.now() + timeoutMs;
   let last: unknown;

@@ -19,7 +19,8 @@ function kindOf(messages: readonly Outgoing[]): string {
   const subject = messages[0]?.subject ?? '';
   if (subject.includes('.dinbox.')) return 'entries';
   if (subject.includes('.dlv.')) return 'copies';
-  return subject.startsWith('$KV.cotal_lanes') ? 'marks' : 'other';
+  // The writer's floor lies in the same bucket, and is stored before the daemon serves.
+  return subject.startsWith('$KV.cotal_lanes') && !subject.endsWith('.=fanout') ? 'marks' : 'other';
 }
 
 async function around<T>(kind: string, work: () => Promise<T>): Promise<T> {
