@@ -49,6 +49,11 @@ export const RULES: readonly Rule[] = [
     packages: ['node:', '@nats-io/'],
   },
   {
+    from: 'src/services/credential-keeper.ts',
+    to: ['src/domain/', 'src/services/ports.ts', 'src/services/credential.ts'],
+    packages: [],
+  },
+  {
     from: 'src/services/nats/',
     to: [
       'src/domain/',
@@ -85,6 +90,7 @@ export const RULES: readonly Rule[] = [
   { from: 'src/launch/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   { from: 'src/cli/', to: ['src/'], packages: 'any' },
   { from: 'src/admin-ops.ts', to: ['src/domain/', 'src/services/'], packages: [] },
+  { from: 'src/renewal.ts', to: ['src/'], packages: 'any' },
   { from: 'src/start.ts', to: ['src/'], packages: 'any' },
   { from: 'src/main.ts', to: ['src/'], packages: 'any' },
 ];

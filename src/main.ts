@@ -9,6 +9,7 @@ import { parseSpace } from './domain/names.ts';
 import type { Numbers } from './domain/numbers.ts';
 import type { DaemonEnd } from './machines/daemon.facts.ts';
 import type { systemMachine } from './machines/system.machine.ts';
+import { Renewal } from './renewal.ts';
 import { bindSystem } from './services/bind-daemon.ts';
 import type { Unsettled } from './services/delivery/fanout-work.ts';
 import { ServingPeriod } from './services/delivery/period.ts';
@@ -82,13 +83,14 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
   const incarnation = options.incarnation ?? randomBytes(12).toString('hex');
   const stalls = new StallRecorder(clock);
   const start = new Start({ ...options, space, numbers, clock });
+  const renewal = new Renewal({ start, space, numbers, clock, journal });
   const quota = options.quota ?? numbers.quota;
   const proof = new ProcessProof({ space, holder: HOLDER, incarnation });
   const handlers: Handlers = {
     ...adminHandlers({
       proof,
       store: () => start.store,
-      own: () => start.credential.claims.name,
+      own: () => start.keeper.current.claims.name,
       sweeper: () =>
         new Sweeper({
           source: start.sweepSource,
@@ -96,6 +98,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
           gate: () => (period === undefined ? 'no serving period is open' : period.gate.why()),
         }),
     }),
+    ...renewal.handlers(() => actor.system.get('credential')),
     ...options.handlers,
   };
   let period: { serving: ServingPeriod; gate: PeriodGate } | undefined;
@@ -107,7 +110,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
 
   const openStores = async (): Promise<'open' | 'silent'> => {
     closeStores();
-    const { resident } = start;
+    const resident = start.residence.current;
     const gate = new PeriodGate({ fence, isConnected: () => resident.isUp() });
     const serving = new ServingPeriod({
       ports: natsDeliveryPorts({
@@ -158,10 +161,10 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         clock,
         fence,
         numbers,
-        proof: () => proof.row(start.credential),
+        proof: () => proof.row(start.keeper.current),
         rows: () => {
-          const { connection, inboxPrefix } = start.resident;
-          const gate = () => (start.resident.isUp() ? undefined : 'the connection is down');
+          const { connection, inboxPrefix } = start.residence.current;
+          const gate = () => (start.residence.isUp() ? undefined : 'the connection is down');
           return natsLeaseRows({
             space,
             broker: new GatedBroker({ connection, inboxPrefix, gate, timeoutMs: numbers.effectTimeoutMs }),
@@ -192,19 +195,19 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         stalls.stop();
         await start.close();
       },
-      hearConnection: (tell) => {
-        const stop = start.resident.hear(tell);
-        return { stop: async () => stop() };
-      },
+      credential: renewal.services,
+      hearConnection: (tell) => start.residence.hear(tell),
       answerLiveness: (lost): Stoppable =>
-        answerLiveness({
-          connection: start.resident.connection,
-          space,
-          instance: incarnation,
-          responder: (): ResponderState =>
-            !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale',
-          lost,
-        }),
+        start.residence.accompany(({ connection }) =>
+          answerLiveness({
+            connection,
+            space,
+            instance: incarnation,
+            responder: (): ResponderState =>
+              !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale',
+            lost,
+          }),
+        ),
       measureOutage: ({ since }) => ({
         elapsedMs: clock.now().monotonicMs - since,
         stalledMs: stalls.stalledSince(since),
@@ -250,6 +253,7 @@ const inputOf = ({ incarnation, standby, numbers }: { incarnation: string; stand
     },
   },
   brokerWatch: { connection: 1, windowMs: numbers.brokerGoneMs, backstopMs: numbers.brokerGoneBackstopMs },
+  credential: { connection: 1, backstopMs: numbers.brokerGoneBackstopMs },
 });
 
 function arm(stop: (signal: string) => void): () => void {

@@ -7,7 +7,7 @@ import { accountOf } from './domain/claims.ts';
 import { Plane3Error } from './domain/errors/catalogue.ts';
 import type { Numbers } from './domain/numbers.ts';
 import { storeName } from './domain/store-proof.ts';
-import { type Credential, readCreds } from './services/credential.ts';
+import { CredentialKeeper } from './services/credential-keeper.ts';
 import { readIfThere } from './services/local/files.ts';
 import { fsStore } from './services/local/fs-store.ts';
 import { findMesh } from './services/local/mesh-registry.ts';
@@ -15,7 +15,7 @@ import { workspaceRoot } from './services/local/workspace.ts';
 import type { Dial } from './services/nats/connect.ts';
 import { connectOnce } from './services/nats/connect.ts';
 import { parseDriverError } from './services/nats/driver-errors.ts';
-import { Resident } from './services/nats/resident.ts';
+import { Residence } from './services/nats/residence.ts';
 import { admit, type SweepSource } from './services/nats/sweep.ts';
 import type { Clock, SecretStore } from './services/ports.ts';
 
@@ -38,16 +38,18 @@ const LOCAL_DEFAULT = 'nats://127.0.0.1:4222';
 
 export class Start {
   readonly #asked: StartRequest;
+  readonly keeper: CredentialKeeper;
+  readonly residence: Residence;
   #root: string | undefined;
   #store: SecretStore | undefined;
-  #credential: Credential | undefined;
-  #dial: Dial | undefined;
-  #resident: Resident | undefined;
-  #connections = 0;
+  #broker: Omit<Dial, 'credential'> | undefined;
 
   constructor(asked: StartRequest) {
+    const { clock, numbers, creds = 'delivery.creds' } = asked;
     this.#asked = asked;
     this.#store = asked.store;
+    this.keeper = new CredentialKeeper({ source: { name: creds, read: () => this.store.read('delivery') }, clock });
+    this.residence = new Residence({ clock, ...numbers, presenter: this.keeper });
   }
 
   /** Undefined for a daemon with an injected store. */
@@ -57,12 +59,13 @@ export class Start {
   get store(): SecretStore {
     return known(this.#store);
   }
-  /** What it was started with. */
-  get credential(): Credential {
-    return known(this.#credential);
+  /** How the broker is dialled, with the freshest credential: whoever opens a connection asks for it at every dial (C6). */
+  dial(): Dial {
+    return { ...this.broker, credential: this.keeper.freshest() };
   }
-  get resident(): Resident {
-    return known(this.#resident);
+  /** Where the broker is and how it is spoken to, for whoever brings a credential of its own. */
+  get broker(): Omit<Dial, 'credential'> {
+    return known(this.#broker);
   }
 
   async findRoot(): Promise<void> {
@@ -73,10 +76,7 @@ export class Start {
   }
 
   async readCredential(): Promise<void> {
-    const text = await this.store.read('delivery');
-    const path = this.#asked.creds ?? 'delivery.creds';
-    if (text === undefined) throw new Plane3Error('start.credential', { reason: `${path} is missing` });
-    this.#credential = readCreds(text, path);
+    await this.keeper.begin();
   }
 
   async findBroker(): Promise<void> {
@@ -86,10 +86,9 @@ export class Start {
       throw new Plane3Error('start.server', { input: server, space, recorded: record.url });
     }
     const demanded = tls === undefined ? record?.tls : { ...record?.tls, ...tls };
-    this.#dial = {
+    this.#broker = {
       url: record?.url ?? server ?? LOCAL_DEFAULT,
       name: 'delivery',
-      credential: known(this.#credential),
       timeoutMs: numbers.effectTimeoutMs,
       ...(demanded === undefined ? {} : { tls: demanded.caFile === undefined ? {} : { caFile: demanded.caFile } }),
     };
@@ -107,33 +106,34 @@ export class Start {
     await admit(this.sweepSource);
   }
 
-  /** Where every sweep of this daemon reads from, and its admission too; the account is that of the credential it began with. */
+  /** Where every sweep of this daemon reads from, and its admission too; the account is that of the credential in use. */
   get sweepSource(): SweepSource {
-    const { credential: _, name: __, ...dial } = known(this.#dial);
-    const account = accountOf(this.credential.claims);
+    const { name: _, ...dial } = this.broker;
+    const account = accountOf(this.keeper.current.claims);
     return { store: this.store, account, dial, nowMs: () => this.#asked.clock.now().wallMs };
   }
 
   async openEndpoint(): Promise<void> {
-    const { clock, numbers } = this.#asked;
-    await this.#dialled(async (dial) => {
-      this.#resident = await Resident.open(dial, { clock, ...numbers }, ++this.#connections);
-    });
+    await this.#dialled((dial) => this.residence.open(dial));
   }
 
   async #dialled(work: (dial: Dial) => Promise<void>): Promise<void> {
-    const dial = known(this.#dial);
+    const dial = this.dial();
     try {
       await work(dial);
     } catch (error) {
       const failure = parseDriverError(error);
       const reason = failure.kind === 'unexpected' ? failure.message : failure.kind;
+      if (failure.kind === 'unauthorized' || failure.kind === 'expired') {
+        const path = this.#asked.creds ?? 'delivery.creds';
+        throw new Plane3Error('start.unauthorized', { url: dial.url, path, reason }, { cause: error });
+      }
       throw new Plane3Error('start.unreachable', { url: dial.url, reason }, { cause: error });
     }
   }
 
   async close(): Promise<void> {
-    await this.#resident?.close();
+    await this.residence.close();
   }
 }
 

@@ -14,6 +14,14 @@ export const numbers = {
   brokerGoneBackstopMs: 60_000,
   pingIntervalMs: 2_500,
   maxPingOut: 2,
+  /** Reading and proving a renewal takes no longer, so that whoever asked for it hears the end within its own time. */
+  credentialFlightMs: 4_000,
+  /** A credential that was not renewed at 75 % of its life is read again after this long, doubling up to the limit … */
+  credentialRetryMs: 1_000,
+  credentialRetryLimitMs: 300_000,
+  /** … and one that is expired after this long. */
+  renewalRetryMs: 500,
+  renewalRetryLimitMs: 5_000,
   /** Longest an effect on the broker may take before it counts as unanswered. */
   effectTimeoutMs: 5_000,
   /** Copies handed off to one member and not yet confirmed, at most. */

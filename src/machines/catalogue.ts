@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { childMachine } from './child.machine.ts';
+import { credentialMachine } from './credential.machine.ts';
 import { daemonMachine } from './daemon.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { evictionMachine } from './eviction.machine.ts';
@@ -38,6 +39,7 @@ export interface CatalogueEntry {
 export const catalogue: readonly CatalogueEntry[] = [
   { name: 'brokerWatch', machine: brokerWatchMachine, restorable: false },
   { name: 'child', machine: childMachine, restorable: false },
+  { name: 'credential', machine: credentialMachine, restorable: false },
   { name: 'daemon', machine: daemonMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
   { name: 'fanout', machine: fanoutMachine, restorable: false },

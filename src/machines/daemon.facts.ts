@@ -31,6 +31,7 @@ export type DaemonEvent =
   | { type: 'broker.gone' }
   | { type: 'broker.past-backstop' }
   | { type: 'broker.disconnected' }
+  | { type: 'connection.replaced' }
   | { type: 'credential.lapsed' }
   /** From the client of `reauthorize`, a leave, or the row watch. */
   | { type: 'review.asked'; member: string }

@@ -96,6 +96,7 @@ const faultedBy = {
   type: 'keepEnd',
   params: ({ event }: { event: EffectFailed }) => ({ end: 'faulted' as const, message: event.message }),
 } as const;
+const doubted = (why: string) => ({ actions: { type: 'doubtLease', params: { why } } }) as const;
 const drained = (end: DaemonEnd, message: string) =>
   ({ target: '#daemon.Leased.Draining', actions: ended(end, message) }) as const;
 
@@ -221,6 +222,7 @@ export const daemonMachine = daemon.createMachine({
           on: {
             'lease.doubted': {},
             'broker.disconnected': {},
+            'connection.replaced': {},
             'effect.failed': {},
             'stop.requested': {},
             'broker.gone': {},
@@ -234,9 +236,8 @@ export const daemonMachine = daemon.createMachine({
           target: '.Quiesced',
           actions: { type: 'report', params: ({ event }) => ({ type: 'daemon.quiesced', why: event.why }) },
         },
-        'broker.disconnected': {
-          actions: { type: 'doubtLease', params: { why: 'the connection to the broker was lost' } },
-        },
+        'broker.disconnected': doubted('the connection to the broker was lost'),
+        'connection.replaced': doubted('the connection to the broker was replaced'),
         'lease.refused': {
           target: 'Closing',
           actions: { type: 'keepEnd', params: ({ event }) => ({ end: 'lease-refused', message: heldBy(event) }) },

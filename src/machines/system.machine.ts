@@ -3,6 +3,8 @@
  * the daemon has ended, with the daemon's reason.
  *
  *   B1  the connection's own events are the only source of news about the broker
+ *   B5  an expired credential suspends the watch of the broker; what the connection does then is the credential's
+ *   B6  a connection that was replaced is heard no more
  *   U1  `serving` is a tag of this machine only while its daemon says so
  */
 import { assign, raise, sendTo, setup } from 'xstate';
@@ -12,6 +14,8 @@ import {
   brokerWatchMachine,
   type ConnectionFact,
 } from './broker-watch.machine.ts';
+import type { CredentialInput, CredentialReport } from './credential.facts.ts';
+import { credentialMachine } from './credential.machine.ts';
 import type { DaemonEnd, DaemonInput, DaemonReport } from './daemon.facts.ts';
 import { daemonMachine } from './daemon.machine.ts';
 import { deafToLateFailures, heard, reasonOf } from './effects.ts';
@@ -19,6 +23,7 @@ import { deafToLateFailures, heard, reasonOf } from './effects.ts';
 export type SystemEvent =
   | ConnectionFact
   | BrokerWatchReport
+  | CredentialReport
   | DaemonReport
   | { type: 'connection.lost-track'; why: string }
   | LivenessFact
@@ -30,12 +35,20 @@ export type LivenessFact = { type: 'liveness.lost'; why: string };
 export interface SystemInput {
   readonly daemon: DaemonInput;
   readonly brokerWatch: BrokerWatchInput;
+  readonly credential: CredentialInput;
 }
 
 interface SystemContext extends SystemInput {
+  /** Number of the resident connection of the moment. */
+  readonly connection: number;
   readonly end: DaemonEnd;
   readonly message: string;
 }
+
+type Expiry = Extract<ConnectionFact, { type: 'credential.expired' }>;
+type Replacement = Extract<CredentialReport, { type: 'connection.replaced' }>;
+type Lapse = Extract<CredentialReport, { type: 'credential.lapsed' }>;
+type DaemonNews = { type: 'broker.disconnected' } | { type: 'connection.replaced' };
 
 const system = setup({
   types: {
@@ -47,6 +60,7 @@ const system = setup({
   actors: {
     daemon: daemonMachine,
     brokerWatch: brokerWatchMachine,
+    credential: credentialMachine,
     hearConnection: heard<ConnectionFact, undefined>('hearConnection'),
     answerLiveness: heard<LivenessFact, undefined>('answerLiveness'),
   },
@@ -54,13 +68,18 @@ const system = setup({
     lost: raise(({ event }): SystemEvent => ({ type: 'connection.lost-track', why: reasonOf({ event }) })),
     unanswered: raise(({ event }): SystemEvent => ({ type: 'liveness.lost', why: reasonOf({ event }) })),
     keepEnd: assign((_, { end, message }: { end: DaemonEnd; message: string }) => ({ end, message })),
-    toWatch: sendTo('brokerWatch', (_, news: ConnectionFact) => news),
-    toDaemon: sendTo('daemon', (_, news: BrokerWatchReport | { type: 'broker.disconnected' }) => news),
+    keepConnection: assign((_, { connection }: { connection: number }) => ({ connection })),
+    toWatch: sendTo('brokerWatch', (_, news: ConnectionFact | Replacement) => news),
+    toCredential: sendTo('credential', (_, news: Expiry | { type: 'daemon.started' }) => news),
+    toDaemon: sendTo('daemon', (_, news: BrokerWatchReport | Lapse | DaemonNews) => news),
     stopDaemon: sendTo('daemon', (_, { signal }: { signal: string }) => ({ type: 'stop.requested', signal }) as const),
     tellGone: (_, _facts: BrokerWatchReport) => {},
     tellStarted: (_, _facts: { type: 'daemon.started' }) => {},
     tellQuiesced: (_, _facts: { why: string }) => {},
     tellLivenessLost: (_, _facts: { why: string }) => {},
+  },
+  guards: {
+    isResident: ({ context }, { connection }: { connection: number }) => connection === context.connection,
   },
 });
 
@@ -69,8 +88,9 @@ const surprise = ({ event }: { event: { error: unknown } }) => ({
   end: 'faulted' as const,
   message: String(event.error),
 });
-const passed = { actions: { type: 'toWatch', params: fact } } as const;
+const resident = { type: 'isResident', params: fact } as const;
 const outage = {
+  guard: resident,
   actions: [
     { type: 'toWatch', params: fact },
     { type: 'toDaemon', params: { type: 'broker.disconnected' } },
@@ -85,7 +105,7 @@ const gone = {
 
 export const systemMachine = system.createMachine({
   id: 'system',
-  context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
+  context: ({ input }) => ({ ...input, connection: input.credential.connection, end: 'stopped', message: '' }),
   invoke: {
     id: 'daemon',
     systemId: 'daemon',
@@ -111,6 +131,13 @@ export const systemMachine = system.createMachine({
           input: ({ context }) => context.brokerWatch,
           onError: { actions: 'lost' },
         },
+        {
+          id: 'credential',
+          systemId: 'credential',
+          src: 'credential',
+          input: ({ context }) => context.credential,
+          onError: { actions: 'lost' },
+        },
         { id: 'hearConnection', src: 'hearConnection', onError: { actions: 'lost' } },
         {
           id: 'answerLiveness',
@@ -124,7 +151,12 @@ export const systemMachine = system.createMachine({
         Serving: {
           tags: 'serving',
           on: {
-            'daemon.started': { actions: { type: 'tellStarted', params: fact } },
+            'daemon.started': {
+              actions: [
+                { type: 'tellStarted', params: fact },
+                { type: 'toCredential', params: fact },
+              ],
+            },
             'daemon.quiesced': { target: 'Binding', actions: { type: 'tellQuiesced', params: fact } },
           },
         },
@@ -132,8 +164,23 @@ export const systemMachine = system.createMachine({
       on: {
         'broker.disconnected': outage,
         'broker.closed': outage,
-        'broker.reconnected': passed,
-        'credential.expired': passed,
+        'broker.reconnected': { guard: resident, actions: { type: 'toWatch', params: fact } },
+        'credential.expired': {
+          guard: resident,
+          actions: [
+            { type: 'toWatch', params: fact },
+            { type: 'toCredential', params: fact },
+          ],
+        },
+        /** The daemon has everything on the old connection: it begins again on the new one. */
+        'connection.replaced': {
+          actions: [
+            { type: 'keepConnection', params: fact },
+            { type: 'toWatch', params: fact },
+            { type: 'toDaemon', params: { type: 'connection.replaced' } },
+          ],
+        },
+        'credential.lapsed': { actions: { type: 'toDaemon', params: fact } },
         'broker.gone': gone,
         'broker.past-backstop': gone,
         'liveness.lost': { actions: { type: 'tellLivenessLost', params: fact } },

@@ -11,6 +11,7 @@ import {
 import type { StepFact } from '../machines/daemon.facts.ts';
 import { daemonMachine } from '../machines/daemon.machine.ts';
 import { type LivenessFact, systemMachine } from '../machines/system.machine.ts';
+import { bindCredential, type CredentialServices } from './bind-credential.ts';
 import { bindFanout, bindRails, bindReader, bindRegistry, type DeliveryServices } from './bind-delivery.ts';
 import { ask, listen } from './bind-effects.ts';
 import { bindLease, type LeaseServices } from './bind-lease.ts';
@@ -39,6 +40,7 @@ export interface DaemonServices extends DeliveryServices {
 }
 
 export interface SystemServices extends DaemonServices {
+  readonly credential: CredentialServices;
   hearConnection(tell: (news: ConnectionFact) => void): Stoppable;
   /** Answers everybody who asks whether the responder is bound. */
   answerLiveness(lost: (why: string) => void): Stoppable;
@@ -111,6 +113,7 @@ export function bindSystem(services: SystemServices) {
           measureForBackstop: measure<BackstopFact>('backstop.measured'),
         },
       }),
+      credential: bindCredential(services.credential),
       hearConnection: listen<ConnectionFact, undefined>((tell) => services.hearConnection(tell)),
       answerLiveness: listen<LivenessFact, undefined>((tell) =>
         services.answerLiveness((why) => tell({ type: 'liveness.lost', why })),

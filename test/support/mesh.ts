@@ -12,7 +12,7 @@ import { describeDifference } from '../../src/domain/differences.ts';
 import type { LayoutOptions } from '../../src/domain/layout.ts';
 import type { Profile, ProfileName } from '../../src/domain/profiles.ts';
 import { type AddedAgent, addAgent } from '../../src/manager/lifecycle.ts';
-import type { Credential } from '../../src/services/credential.ts';
+import type { Credential, SigningPair } from '../../src/services/credential.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../../src/services/local/auth-store.ts';
 import { type BrokerOutcome, brokerLog, startBroker, stopBroker } from '../../src/services/local/broker.ts';
 import type { Durability } from '../../src/services/local/broker-config.ts';
@@ -41,6 +41,8 @@ export interface CredentialFacts {
   readonly principal?: string;
   readonly name?: string;
   readonly lifeS?: number | null;
+  /** Key to keep; a new one unless told. */
+  readonly pair?: SigningPair;
   /** Account that an observer may look at; the space's own unless told. */
   readonly account?: string;
 }
@@ -96,10 +98,13 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
 
   const credsFor: Mesh['credsFor'] = (profile, facts = {}) => {
     const principal = facts.principal ?? principalOf[profile];
-    const lifeS = facts.lifeS === undefined ? {} : { lifeS: facts.lifeS };
+    const more = {
+      ...(facts.lifeS === undefined ? {} : { lifeS: facts.lifeS }),
+      ...(facts.pair === undefined ? {} : { pair: facts.pair }),
+    };
     return mint(
       { operator, space: keys },
-      { profile: profileOf(profile, principal, facts), name: facts.name ?? principal, ...lifeS },
+      { profile: profileOf(profile, principal, facts), name: facts.name ?? principal, ...more },
     );
   };
   const profileOf = (profile: Exclude<ProfileName, 'agent'>, principal: string, facts: CredentialFacts): Profile => {

@@ -1,7 +1,17 @@
-/** A TCP proxy between a client and the broker, with faults in words: hold (one way or both), cut, slow. Loopback only. */
+/**
+ * A TCP proxy between a client and the broker, with faults in words: hold (one way or both), cut, slow, refuse. It writes
+ * down what each client presents itself with. Loopback only.
+ */
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 
 type Way = 'toBroker' | 'toClient';
+
+/** What a client said of itself in its CONNECT. */
+export interface Presented {
+  readonly jwt: string;
+  readonly name: string;
+  readonly atMs: number;
+}
 
 export class TcpProxy {
   readonly #server: Server;
@@ -11,6 +21,9 @@ export class TcpProxy {
   #delayMs = 0;
   /** Connections that were made through it so far. */
   accepted = 0;
+  /** Every CONNECT that was sent through it, in order. Empty where TLS hides them. */
+  readonly presented: Presented[] = [];
+  readonly #refused = new Set<string>();
 
   private constructor(server: Server) {
     this.#server = server;
@@ -31,9 +44,15 @@ export class TcpProxy {
     return `nats://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
   }
 
+  /** Connections that are open through it now. */
+  get open(): number {
+    return this.#pairs.size;
+  }
+
   #join(client: Socket, broker: Socket): void {
     this.accepted++;
     const pair = { client, broker };
+    this.#note(client);
     this.#pairs.add(pair);
     const end = () => {
       this.#pairs.delete(pair);
@@ -48,6 +67,20 @@ export class TcpProxy {
       from.on('close', end);
       from.on('error', end);
     }
+  }
+
+  #note(client: Socket): void {
+    let head = '';
+    const look = (data: Buffer) => {
+      head += data.toString('latin1');
+      const [, json] = /CONNECT (\{.*\})\r\n/.exec(head) ?? [];
+      if (json === undefined) return;
+      client.off('data', look);
+      const { jwt = '', name = '' } = JSON.parse(json) as { jwt?: string; name?: string };
+      this.presented.push({ jwt, name, atMs: Date.now() });
+      if (this.#refused.has(name)) client.destroy();
+    };
+    client.on('data', look);
   }
 
   #carry(way: Way, send: () => void): void {
@@ -67,6 +100,11 @@ export class TcpProxy {
       this.#held[way] = false;
       for (const send of this.#kept[way].splice(0)) send();
     }
+  }
+
+  /** Ends every further connection that presents itself by this name. */
+  refuse(name: string): void {
+    this.#refused.add(name);
   }
 
   /** Every byte takes this much longer from now on. */

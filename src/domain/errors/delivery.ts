@@ -59,6 +59,36 @@ export const deliveryErrors = defineErrors({
     template: 'the delivery credential cannot be used: {reason}',
     help: 'Nothing was dialled. "cotal up" makes a new one.',
   },
+  'start.unauthorized': {
+    kind: 'refuse',
+    template: 'the broker at {url} does not accept the delivery credential {path}: {reason}',
+    help: 'Nothing was claimed. It was revoked, or signed by a key that the broker does not know (any more); "cotal up" makes a new one.',
+  },
+  'credential.expired': {
+    kind: 'retry',
+    template: 'nothing is dialled with an expired credential: {reason}',
+    help: 'A renewal that the broker accepts ends the wait.',
+  },
+  'reload.starting': {
+    kind: 'retry',
+    template: 'the daemon has not finished starting; no credential was adopted',
+    help: 'The next renewal pass, or the daemon itself at 75 % of the life of its credential, adopts it.',
+  },
+  'reload.other': {
+    kind: 'refuse',
+    template: 'the store has the credential {found}, not the expected {expected}; nothing was adopted',
+    help: 'Caller and daemon use different stores, or somebody signed another one meanwhile. Compare the roots.',
+  },
+  'reload.unusable': {
+    kind: 'refuse',
+    template: 'the renewed credential cannot be used: {why}; the one in use was kept',
+    help: 'Sign it again, and ask again.',
+  },
+  'reload.unproved': {
+    kind: 'refuse',
+    template: 'the broker does not accept the renewed credential {fingerprint}: {why}; the one in use was kept',
+    help: 'Sign it again, and ask again.',
+  },
   'start.server': {
     kind: 'refuse',
     template: '--server {input} is not the broker recorded for space {space}, {recorded}',

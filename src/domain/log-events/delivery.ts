@@ -22,6 +22,21 @@ export const deliveryEvents = defineEvents({
     line: '✗ delivery: credential expired without renewal',
     meaning: 'No proved renewal came before the backstop.',
   },
+  'credential.adopted': {
+    level: 'info',
+    line: '• delivery: renewed credential adopted ({fingerprint})',
+    meaning: 'The broker accepted the renewal. It is presented from here on, and the resident connection is made anew.',
+  },
+  'credential.not-renewed': {
+    level: 'warn',
+    line: '! delivery: credential not renewed: {why}',
+    meaning:
+      'At 75 % of its life, or after its end, there was no renewal that the broker accepts. It is looked for again, further and further apart.',
+  },
+  'credential.not-dialled': {
+    level: 'warn',
+    meaning: 'The renewal is proved, and no new resident connection could be made. It is tried again.',
+  },
   'daemon.signalled': {
     level: 'info',
     line: '• delivery: received {signal}, exiting (space {space}, shard 0)',

@@ -160,8 +160,9 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
   },
   {
     clause: 'L3',
-    says: 'a lost connection is doubted by the lease first',
-    when: (step) => step.heard('broker.disconnected') && step.before.is('Leased') && !isEnding(step),
+    says: 'a connection that was lost or replaced is doubted by the lease first',
+    when: (step) =>
+      step.heard('broker.disconnected', 'connection.replaced') && step.before.is('Leased') && !isEnding(step),
     holds: (step) => sent(step, 'lease', 'doubt.raised') !== undefined || 'it is not told',
   },
   {

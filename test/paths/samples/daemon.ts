@@ -30,6 +30,7 @@ export const samples = samplesOf(daemonMachine, {
     { type: 'broker.gone' },
     { type: 'broker.past-backstop' },
     { type: 'broker.disconnected' },
+    { type: 'connection.replaced' },
     { type: 'credential.lapsed' },
     { type: 'review.asked', member: 'a' },
     { type: 'rows.changed', members: ['a'] },

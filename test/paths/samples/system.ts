@@ -7,6 +7,7 @@ type SystemStep = Step<ContextFrom<typeof systemMachine>>;
 
 const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
 const connection = ['broker.disconnected', 'broker.closed', 'broker.reconnected', 'credential.expired'];
+const isResident = ({ before, fact }: SystemStep) => fact.connection === before.context.connection;
 const sentTo = ({ effects }: SystemStep, to: string) =>
   effects.flatMap((effect) => (effect.kind === 'send' && effect.to === to ? [effect.event] : []));
 const told = ({ effects }: SystemStep, action: string) =>
@@ -20,6 +21,7 @@ export const samples = samplesOf(systemMachine, {
         reader: { laneLimit: 100, placingLimit: 10, lane },
       },
       brokerWatch: { connection: 1, windowMs: 15_000, backstopMs: 60_000 },
+      credential: { connection: 1, backstopMs: 60_000 },
     },
   },
   events: [
@@ -29,17 +31,25 @@ export const samples = samplesOf(systemMachine, {
     { type: 'daemon.quiesced', why: 'a renewal was not answered' },
     { type: 'daemon.ended', end: 'stopped', message: 'asked to stop' },
     { type: 'daemon.ended', end: 'faulted', message: 'a fault' },
-    { type: 'broker.disconnected', connection: 1, at: 100 },
-    { type: 'broker.closed', connection: 1, at: 100 },
-    { type: 'broker.reconnected', connection: 1 },
-    { type: 'credential.expired', connection: 1, at: 100 },
+    ...[1, 2].flatMap(
+      (number) =>
+        [
+          { type: 'broker.disconnected', connection: number, at: 100 },
+          { type: 'broker.closed', connection: number, at: 100 },
+          { type: 'broker.reconnected', connection: number },
+          { type: 'credential.expired', connection: number, at: 100 },
+        ] as const,
+    ),
+    { type: 'connection.replaced', connection: 2, connected: true, at: 200 },
+    { type: 'connection.replaced', connection: 2, connected: false, at: 200 },
+    { type: 'credential.lapsed' },
     { type: 'broker.gone' },
     { type: 'broker.past-backstop' },
     { type: 'stop.requested', signal: 'SIGTERM' },
     { type: 'liveness.lost', why: 'the subscription ended' },
   ],
   answers: { daemon: [undefined] },
-  clamp: ({ end }) => ({ end }),
+  clamp: ({ end, connection: resident }) => ({ end, connection: resident }),
   happy: ['Starting', 'Watching.Binding', 'Watching.Serving', 'Ended'],
   promises: [
     {
@@ -47,11 +57,12 @@ export const samples = samplesOf(systemMachine, {
       says: 'the broker is watched from when there is a connection, and what the connection says reaches the watch',
       when: (step) =>
         (step.before.is('Starting') && step.heard('daemon.connected')) ||
-        (step.before.is('Watching') && step.heard(...connection)),
+        (step.before.is('Watching') && step.heard(...connection) && isResident(step)),
       holds: (step) =>
         step.heard('daemon.connected')
           ? (step.after.is('Watching.Binding') &&
               step.after.running('brokerWatch') &&
+              step.after.running('credential') &&
               step.after.running('hearConnection')) ||
             'nobody watches'
           : sentTo(step, 'brokerWatch')[0] === step.fact || 'it is lost',
@@ -59,7 +70,7 @@ export const samples = samplesOf(systemMachine, {
     {
       clause: 'L3',
       says: 'a connection that is lost, or closed for good, is told to the daemon as well',
-      when: (step) => step.before.is('Watching') && step.heard(...connection),
+      when: (step) => step.before.is('Watching') && step.heard(...connection) && isResident(step),
       holds: (step) => {
         const isOutage = step.heard('broker.disconnected', 'broker.closed');
         const news = sentTo(step, 'daemon').map(({ type }) => type);
@@ -74,12 +85,51 @@ export const samples = samplesOf(systemMachine, {
     },
     {
       clause: 'B1',
-      says: 'a watch, or a listener, that fails stops the daemon, with the reason',
-      when: (step) => (step.from === 'brokerWatch' || step.from === 'hearConnection') && step.heard('effect.failed'),
+      says: 'a watch, a renewal, or a listener, that fails stops the daemon, with the reason',
+      when: (step) =>
+        ['brokerWatch', 'credential', 'hearConnection'].includes(String(step.from)) && step.heard('effect.failed'),
       holds: (step) => {
         const [stop] = sentTo(step, 'daemon');
         return (stop?.type === 'stop.requested' && stop.signal === step.fact.message) || 'it goes on unwatched';
       },
+    },
+    {
+      clause: 'B5',
+      says: 'an expired credential is told to the watch and to the renewal, and only to them',
+      when: (step) => step.before.is('Watching') && step.heard('credential.expired') && isResident(step),
+      holds: (step) =>
+        (sentTo(step, 'brokerWatch')[0] === step.fact &&
+          sentTo(step, 'credential')[0] === step.fact &&
+          sentTo(step, 'daemon').length === 0) ||
+        'somebody does not hear of it',
+    },
+    {
+      clause: 'B6',
+      says: 'what is told of a connection that is not the resident one reaches nobody',
+      when: (step) => step.before.is('Watching') && step.heard(...connection) && !isResident(step),
+      holds: ({ ignored }) => ignored || 'it is heard',
+    },
+    {
+      clause: 'C7',
+      says: 'a new resident connection is watched, and the daemon begins again on it',
+      when: (step) => step.before.is('Watching') && step.heard('connection.replaced'),
+      holds: (step) =>
+        (step.after.context.connection === step.fact.connection &&
+          sentTo(step, 'brokerWatch')[0] === step.fact &&
+          sentTo(step, 'daemon')[0]?.type === 'connection.replaced') ||
+        'the old one is held on to',
+    },
+    {
+      clause: 'B5',
+      says: 'a credential that lapsed ends the daemon',
+      when: (step) => step.before.is('Watching') && step.heard('credential.lapsed'),
+      holds: (step) => sentTo(step, 'daemon')[0]?.type === 'credential.lapsed' || 'it goes on',
+    },
+    {
+      clause: 'C4',
+      says: 'the complete start-up is told to the renewal, which takes reloads from then on',
+      when: (step) => step.before.is('Watching.Serving') && step.heard('daemon.started'),
+      holds: (step) => sentTo(step, 'credential')[0]?.type === 'daemon.started' || 'it is not told',
     },
     {
       clause: 'U1',
