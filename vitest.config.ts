@@ -16,11 +16,13 @@ const project = (name: string, folders: string[], limits: { testTimeout: number;
 export default defineConfig({
   test: {
     retry: 0,
+    // Two files at a time also on two cores: most of a test's time is waiting for a process or for the disk.
+    maxWorkers: 2,
     projects: [
       project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 20_000 }),
       project('paths', ['paths'], { testTimeout: 60_000 }),
-      project('integration', ['integration'], { testTimeout: 120_000, serial: true }),
-      project('cli', ['cli'], { testTimeout: 240_000, serial: true }),
+      project('integration', ['integration'], { testTimeout: 120_000 }),
+      project('cli', ['cli'], { testTimeout: 240_000 }),
       project('worker', ['worker'], { testTimeout: 120_000, serial: true }),
       project('browser', ['browser'], { testTimeout: 120_000, serial: true }),
     ],
