@@ -31,6 +31,7 @@ interface Numbered {
   readonly seq: number;
   readonly at: number;
   readonly session: string;
+  readonly root: string;
 }
 export interface Began extends Numbered {
   readonly kind: 'began';
@@ -87,9 +88,9 @@ export class Ring {
     tap.listen({
       began: (actor) => this.#began(actor),
       stepped: (step) => this.#stepped(step),
-      ended: ({ session }, status, at) => {
+      ended: ({ session, root }, status, at) => {
         this.#live.delete(session);
-        this.#add({ kind: 'ended', seq: this.#next, at, session, status });
+        this.#add({ kind: 'ended', seq: this.#next, at, session, root, status });
       },
     });
   }
@@ -133,7 +134,8 @@ export class Ring {
     const { session, parent, root, machine, began } = actor;
     const face: ActorFace = {
       session,
-      id: shownName(actor.id),
+      // A root that was given no name is called what it is.
+      id: shownName(actor.id === session && machine !== undefined ? machine : actor.id),
       root,
       effect: shownName(actor.effect),
       began,
@@ -141,7 +143,7 @@ export class Ring {
       ...(machine === undefined ? {} : { machine }),
     };
     this.#live.set(session, { actor: face });
-    this.#add({ kind: 'began', seq: this.#next, at: began, session, actor: face });
+    this.#add({ kind: 'began', seq: this.#next, at: began, session, root, actor: face });
   }
 
   #stepped({ actor, at, event, source, facts, before, after, asked, said, ignored }: Step): void {
@@ -154,6 +156,7 @@ export class Ring {
       seq: this.#next,
       at,
       session: actor.session,
+      root: actor.root,
       event: shownEvent(event, brief),
       ...(source === undefined ? {} : { source }),
       facts: facts.slice(0, MOST).map((fact) => shownEvent(fact, brief)),

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { shownFields } from '../../src/domain/shown/fields.ts';
 import { HIDDEN, shownEvent, shownName, shownObject, shownText, whole } from '../../src/domain/shown/show.ts';
-import { catalogue } from '../../src/machines/catalogue.ts';
 import { plantedSecrets } from '../support/secrets.ts';
 
 /** A value with the secret in every place: field, list, nested field, map key, map value, error, event type. */
@@ -85,24 +84,6 @@ describe('what is shown of a context or an event', () => {
 });
 
 describe('the catalogue of shown fields', () => {
-  it.each(catalogue.map(({ name, machine }) => ({ name, machine })))(
-    'has a decision on every field of the samples of $name (add it to src/domain/shown/fields.ts)',
-    async ({ name, machine }) => {
-      const { samples } = (await import(`../paths/samples/${name}.ts`)) as {
-        samples: { inputs: Record<string, unknown>; events: unknown[]; answers: Record<string, unknown[]> };
-      };
-      const undecided = new Set<string>();
-      const values = [
-        ...Object.values(samples.inputs),
-        ...samples.events.map(eventOf),
-        ...Object.values(samples.answers).flat().map(eventOf),
-        ...Object.values(samples.inputs).map((input) => contextOf(machine, input)),
-      ];
-      for (const value of values) collect(value, undecided);
-      expect([...undecided]).toEqual([]);
-    },
-  );
-
   it('says hidden of everything that names key material or a body', () => {
     const suspicious = Object.keys(shownFields).filter((field) =>
       /token|jwt|seed|secret|cred|proof|challenge|signature|body|payload|parts|data|password/i.test(field),
@@ -110,25 +91,3 @@ describe('the catalogue of shown fields', () => {
     for (const field of suspicious) expect(shownFields[field], field).toBe('hidden');
   });
 });
-
-const eventOf = (sample: unknown): unknown => {
-  if (typeof sample !== 'object' || sample === null) return sample;
-  const { label, event } = sample as { label?: string; event?: unknown };
-  return label !== undefined && event !== undefined ? event : sample;
-};
-
-/** The first context of a machine, made from its input alone. */
-function contextOf(machine: unknown, input: unknown): unknown {
-  const { context } = (machine as { config: { context?: unknown } }).config;
-  return typeof context === 'function' ? context({ input, spawn: () => undefined, self: {} }) : context;
-}
-
-/** Fields by their names; keys of maps are identifiers and no fields. */
-function collect(value: unknown, undecided: Set<string>, isMap = false): void {
-  if (Array.isArray(value)) for (const item of value) collect(item, undecided, isMap);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
-  for (const [field, inner] of Object.entries(value)) {
-    if (!isMap && !Object.hasOwn(shownFields, field)) undecided.add(field);
-    collect(inner, undecided, !isMap && shownFields[field] === 'map');
-  }
-}
