@@ -1,14 +1,13 @@
 /** `cotal deliver`: the delivery daemon in the foreground. What it says goes to stderr and to the log of its space. */
 import { Option } from 'commander';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
-import { watchProcess } from '../inspector/watch.ts';
 import { reportEnd } from '../launch/end-report.ts';
 import { createDaemon, type DaemonOptions, type Ended } from '../main.ts';
 import { clearStopped, isStopped, logPath } from '../services/local/process-record.ts';
 import type { ExitCode } from './failure.ts';
-import { inspectFlag, inspectPort } from './flags.ts';
 import { type Define, examples } from './frame.ts';
-import { journalOf, logsSteps } from './journal.ts';
+import { journalOf } from './journal.ts';
+import { inspectFlag, inspectPort, watched } from './watching.ts';
 
 interface DeliverOptions {
   readonly server?: string;
@@ -37,7 +36,7 @@ export const define: Define = (command, frame) => {
       const journal = journalOf('delivery', logPath(name));
       if (launched === undefined) clearStopped(name);
       else if (isStopped(name)) return 0;
-      const watch = watchProcess({ ...name, journal, inspect, steps: logsSteps() });
+      const watch = await watched({ ...name, journal, inspect });
       const end = async (asked: DaemonOptions): Promise<Ended> => {
         const daemon = createDaemon(asked);
         const stopped = call.stopped();

@@ -25,12 +25,6 @@ const MOST_PORT = 65_535;
 /** A port; 0 takes a free one. */
 export const portOf = (name: string): ((text: string) => number) => whole(name, 0, MOST_PORT);
 
-/** `--inspect`, which may stand alone. */
-export const inspectFlag = '--inspect [port]';
-/** Port of `--inspect`; undefined where it was not given. */
-export const inspectPort = (given: string | true | undefined): number | undefined =>
-  given === undefined ? undefined : given === true ? 0 : portOf('--inspect')(given);
-
 /** One of the words that an option takes. */
 export const oneOf =
   <const Word extends string>(name: string, words: readonly Word[]) =>

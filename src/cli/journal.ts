@@ -5,9 +5,6 @@ import { oneOf } from './flags.ts';
 
 const level = oneOf('COTAL_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']);
 
-/** Whether every step of every machine is to be told: nobody pays for it who does not read it. */
-export const logsSteps = (): boolean => process.env.COTAL_LOG_LEVEL === 'debug';
-
 /** `file`: gets every operator line too. */
 export function journalOf(name: string, file?: string): Journal {
   const asked: JournalOptions['level'] = level(process.env.COTAL_LOG_LEVEL ?? 'silent');

@@ -1,14 +1,14 @@
 /** `cotal up`: broker and delivery daemon, in the foreground until it is told to stop, or detached. */
 import type { AskedSettings, MeshSettings } from '../domain/mesh-settings.ts';
-import { watchProcess } from '../inspector/watch.ts';
 import { createUp, type UpReport } from '../launch/up.ts';
 import { logPath } from '../services/local/process-record.ts';
 import type { Journal } from '../services/ports.ts';
 import type { ExitCode } from './failure.ts';
-import { inspectFlag, inspectPort, oneOf, portOf, whole } from './flags.ts';
+import { oneOf, portOf, whole } from './flags.ts';
 import { type Define, examples } from './frame.ts';
-import { journalOf, logsSteps } from './journal.ts';
+import { journalOf } from './journal.ts';
 import { Progress } from './progress.ts';
+import { inspectFlag, inspectPort, watched } from './watching.ts';
 
 interface UpFlags {
   readonly detach?: boolean;
@@ -56,8 +56,8 @@ export const define: Define = (command, frame) => {
           told.tell(...event);
         },
       };
-      const watch = watchProcess({
-        ...{ root, what: 'up', space, journal, steps: logsSteps() },
+      const watch = await watched({
+        ...{ root, what: 'up', space, journal },
         inspect: port === undefined || flags.detach === true ? undefined : 0,
       });
       const up = createUp({
