@@ -8,6 +8,7 @@ const steps: readonly [name: string, command: string, ...args: string[]][] = [
   ['types of the worker', 'tsc', '-p', 'src/worker'],
   ['types of its tests', 'tsc', '-p', 'test/worker'],
   ['types of the worker under test', 'tsc', '-p', 'test/worker/subject'],
+  ['types of the inspector page', 'tsc', '-p', 'src/inspector/page'],
   ['unit and path tests', 'vitest', 'run', '--project', 'unit', '--project', 'paths', '--reporter=dot'],
   ['diagrams', 'node', '--conditions=plane3-source', 'scripts/diagrams.ts', '--check'],
 ];

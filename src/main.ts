@@ -2,7 +2,7 @@
  * The delivery daemon, put together: configuration, services, the root system, the exit code. The only place that does.
  */
 import { randomBytes } from 'node:crypto';
-import { type Actor, createActor } from 'xstate';
+import { type Actor, createActor, type InspectionEvent } from 'xstate';
 import { adminHandlers, ProcessProof } from './admin-ops.ts';
 import { readNumbers } from './domain/config.ts';
 import { parseSpace } from './domain/names.ts';
@@ -48,6 +48,8 @@ export interface DaemonOptions {
   readonly handlers?: Handlers;
   /** Listens for SIGTERM, SIGINT and SIGHUP of this process; true unless told. */
   readonly signals?: boolean;
+  /** Is told of everything that happens to an actor of the daemon. */
+  readonly inspect?: (event: InspectionEvent) => void;
 }
 
 export interface Ended {
@@ -213,7 +215,10 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         stalledMs: stalls.stalledSince(since),
       }),
     }),
-    { input: inputOf({ incarnation, standby: options.standby === true, numbers }) },
+    {
+      input: inputOf({ incarnation, standby: options.standby === true, numbers }),
+      ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
+    },
   );
 
   return {

@@ -52,5 +52,6 @@ export const commands: readonly CommandEntry[] = [
   },
   { name: 'post', summary: 'post to a channel', load: () => import('./post.ts') },
   { name: 'inbox', summary: 'read what is owed to an agent, and confirm it', load: () => import('./inbox.ts') },
+  { name: 'inspect', summary: 'watch the machines of a running process', load: () => import('./inspect.ts') },
   { name: 'pending', summary: 'what is owed to whom, without content', load: () => import('./pending.ts') },
 ];

@@ -7,6 +7,7 @@ import { clearStopped, isStopped, logPath } from '../services/local/process-reco
 import type { ExitCode } from './failure.ts';
 import { type Define, examples } from './frame.ts';
 import { journalOf } from './journal.ts';
+import { inspectFlag, inspectPort, watched } from './watching.ts';
 
 interface DeliverOptions {
   readonly server?: string;
@@ -14,6 +15,7 @@ interface DeliverOptions {
   readonly tls?: boolean;
   readonly standby?: boolean;
   readonly launched?: string;
+  readonly inspect?: string | true;
 }
 
 export const define: Define = (command, frame) => {
@@ -22,16 +24,19 @@ export const define: Define = (command, frame) => {
     .option('--creds <file>', 'delivery credential to serve with (default: the one under the root)')
     .option('--tls', 'demand TLS of the broker; a mesh that was recorded with TLS always demands it')
     .option('--standby', 'wait for the lease when another daemon holds it, and take over')
+    .option(inspectFlag, 'open the inspector on a loopback port, a free one unless told: see "cotal inspect"')
     // Given by `cotal up`: how it knows this run on the lease row, and that it does not itself undo a stop.
     .addOption(new Option('--launched <incarnation>').hideHelp());
   command.action(
     frame.action(async (call, options: DeliverOptions): Promise<ExitCode> => {
       const { root, space } = call.place();
       const name = { root, what: 'delivery', space } as const;
-      const journal = journalOf('delivery', logPath(name));
       const { launched, server, creds, tls, standby } = options;
+      const inspect = inspectPort(options.inspect);
+      const journal = journalOf('delivery', logPath(name));
       if (launched === undefined) clearStopped(name);
       else if (isStopped(name)) return 0;
+      const watch = await watched({ ...name, journal, inspect });
       const end = async (asked: DaemonOptions): Promise<Ended> => {
         const daemon = createDaemon(asked);
         const stopped = call.stopped();
@@ -49,6 +54,7 @@ export const define: Define = (command, frame) => {
           ...(creds === undefined ? {} : { creds }),
           ...(tls === true ? { tls: {} } : {}),
           ...(launched === undefined ? {} : { incarnation: launched }),
+          ...(watch === undefined ? {} : { inspect: watch.inspect }),
         });
         if (launched !== undefined) reportEnd(ended);
         return ended.code;
@@ -58,8 +64,15 @@ export const define: Define = (command, frame) => {
         call.out.remark(`  ${error.help}`);
         if (launched !== undefined) reportEnd({ end: 'refused', message: error.message });
         return error.exit === 64 ? 64 : 1;
+      } finally {
+        watch?.close();
       }
     }),
   );
-  examples(command, 'cotal deliver --space main', 'cotal deliver --space main --root /srv/mesh --standby');
+  examples(
+    command,
+    'cotal deliver --space main',
+    'cotal deliver --space main --root /srv/mesh --standby',
+    'cotal deliver --inspect 9229',
+  );
 };

@@ -20,6 +20,11 @@ export const whole =
     throw new Plane3Error('number.positive', { name, input: text, least, most });
   };
 
+const MOST_PORT = 65_535;
+
+/** A port; 0 takes a free one. */
+export const portOf = (name: string): ((text: string) => number) => whole(name, 0, MOST_PORT);
+
 /** One of the words that an option takes. */
 export const oneOf =
   <const Word extends string>(name: string, words: readonly Word[]) =>

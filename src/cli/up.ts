@@ -4,10 +4,11 @@ import { createUp, type UpReport } from '../launch/up.ts';
 import { logPath } from '../services/local/process-record.ts';
 import type { Journal } from '../services/ports.ts';
 import type { ExitCode } from './failure.ts';
-import { oneOf, whole } from './flags.ts';
+import { oneOf, portOf, whole } from './flags.ts';
 import { type Define, examples } from './frame.ts';
 import { journalOf } from './journal.ts';
 import { Progress } from './progress.ts';
+import { inspectFlag, inspectPort, watched } from './watching.ts';
 
 interface UpFlags {
   readonly detach?: boolean;
@@ -20,20 +21,15 @@ interface UpFlags {
   readonly durability?: MeshSettings['durability'];
   readonly history?: number;
   readonly quota?: number;
+  readonly inspect?: string | true;
 }
-
-const MOST_PORT = 65_535;
 
 export const define: Define = (command, frame) => {
   command
     .option('-d, --detach', 'start what is missing, wait until it serves, and leave it running')
     .option('--open', 'a mesh without accounts: live only, no delivery daemon, nothing durable')
     .option('--host <address>', 'address to listen on (default: kept, at first 127.0.0.1)')
-    .option(
-      '--port <n>',
-      'port of the broker; 0 takes a free one (default: kept, at first 4222)',
-      whole('--port', 0, MOST_PORT),
-    )
+    .option('--port <n>', 'port of the broker; 0 takes a free one (default: kept, at first 4222)', portOf('--port'))
     .option('--tls', 'TLS with an authority of the mesh’s own; plaintext is refused from then on')
     .option('--no-manager', 'without the manager')
     .option('--replicas <n>', 'copies of each stored message in a cluster (at first 1)', whole('--replicas', 1, 5))
@@ -43,10 +39,15 @@ export const define: Define = (command, frame) => {
       oneOf('--durability', ['strict', 'relaxed']),
     )
     .option('--history <n>', 'posts kept for each channel and sender (at first 10000)', whole('--history', 1))
-    .option('--quota <n>', 'entries that one member may be owed (at first 100000)', whole('--quota', 1));
+    .option('--quota <n>', 'entries that one member may be owed (at first 100000)', whole('--quota', 1))
+    .option(
+      inspectFlag,
+      'open the inspectors; the delivery daemon\'s on this port, or a free one: see "cotal inspect"',
+    );
   command.action(
     frame.action(async (call, flags: UpFlags): Promise<ExitCode> => {
       const { root, space } = call.placeToMake();
+      const port = inspectPort(flags.inspect);
       const progress = new Progress();
       const told = journalOf('up', logPath({ root, what: 'delivery', space }));
       const journal: Journal = {
@@ -55,12 +56,18 @@ export const define: Define = (command, frame) => {
           told.tell(...event);
         },
       };
+      const watch = await watched({
+        ...{ root, what: 'up', space, journal },
+        inspect: port === undefined || flags.detach === true ? undefined : 0,
+      });
       const up = createUp({
         root,
         asked: askedOf(space, flags),
         isForeground: flags.detach !== true,
         journal,
         progress: progress.say,
+        ...(watch === undefined ? {} : { inspect: watch.inspect }),
+        ...(port === undefined ? {} : { inspectPort: port }),
         onUp: (report) => {
           progress.stop();
           call.out.answer(report, textOf(report, space, flags.detach !== true));
@@ -70,6 +77,7 @@ export const define: Define = (command, frame) => {
       stopped.addEventListener('abort', () => up.stop(String(stopped.reason)));
       progress.say('starting');
       const ended = await up.run();
+      watch?.close();
       progress.stop();
       if (ended.code !== 0 && ended.end !== 'unbound') {
         if (ended.help !== '') call.out.remark(`  ${ended.help}`);
@@ -78,7 +86,7 @@ export const define: Define = (command, frame) => {
       return ended.code;
     }),
   );
-  examples(command, 'cotal up', 'cotal up --detach --port 0', 'cotal up --tls --host 0.0.0.0');
+  examples(command, 'cotal up', 'cotal up --detach --port 0', 'cotal up --tls --host 0.0.0.0', 'cotal up --inspect');
 };
 
 const askedOf = (space: string, flags: UpFlags): AskedSettings => {

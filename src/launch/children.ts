@@ -38,6 +38,8 @@ export interface ChildrenOptions {
   /** A look at the plane over a connection of its own; undefined when the broker cannot be reached. */
   readonly plane: PlaneProbe;
   readonly env?: NodeJS.ProcessEnv;
+  /** Further words on the command line of a child. */
+  wordsFor?(what: ChildName): readonly string[];
 }
 
 export interface PlaneProbe {
@@ -162,7 +164,17 @@ function start(options: ChildrenOptions, what: ChildName): { pid: number; kept: 
   const { root, space, output } = options;
   const { url, tls } = options.broker();
   const incarnation = randomBytes(12).toString('hex');
-  const words = [COMMAND[what], '--space', space, '--root', root, '--server', url, ...(tls ? ['--tls'] : [])];
+  const words = [
+    COMMAND[what],
+    '--space',
+    space,
+    '--root',
+    root,
+    '--server',
+    url,
+    ...(tls ? ['--tls'] : []),
+    ...(options.wordsFor?.(what) ?? []),
+  ];
   const log = output === 'log' ? openSync(logPath({ root, what, space }), 'a', 0o600) : undefined;
   try {
     const child = spawn(process.execPath, [...programOf(), ...words, '--launched', incarnation], {

@@ -1,5 +1,5 @@
 /** `cotal up`, put together: the launcher's machine over this workstation, its signals, its exit code. */
-import { createActor } from 'xstate';
+import { createActor, type InspectionEvent } from 'xstate';
 import { readNumbers } from '../domain/config.ts';
 import type { AskedSettings } from '../domain/mesh-settings.ts';
 import type { ChildName } from '../machines/child.machine.ts';
@@ -24,6 +24,10 @@ export interface UpOptions {
   /** Told once, when every child has said how it is. */
   readonly onUp: (up: UpReport) => void;
   readonly env?: NodeJS.ProcessEnv;
+  /** Is told of everything that happens to an actor of the launcher. */
+  readonly inspect?: (event: InspectionEvent) => void;
+  /** Port of the delivery daemon's inspector; the manager has a free one. Undefined: nobody looks. */
+  readonly inspectPort?: number;
 }
 
 export interface UpReport {
@@ -92,6 +96,8 @@ export function createUp(options: UpOptions) {
         broker: () => ({ url: mesh.url, tls: mesh.settings.tls }),
         prepareCredentials: () => mesh.prepareCredentials(),
         env,
+        wordsFor: (what) =>
+          options.inspectPort === undefined ? [] : ['--inspect', String(what === 'delivery' ? options.inspectPort : 0)],
       }),
       stop: stopper({ root, space, numbers, journal }),
       lock: () => {
@@ -130,6 +136,7 @@ export function createUp(options: UpOptions) {
         children: asked.open ? [] : CHILDREN,
         retryMs: numbers.restartWaitMs,
       },
+      ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
     },
   );
 

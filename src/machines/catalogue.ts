@@ -3,6 +3,7 @@ import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { childMachine } from './child.machine.ts';
 import { credentialMachine } from './credential.machine.ts';
 import { daemonMachine } from './daemon.machine.ts';
+import { doorMachine } from './door.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { evictionMachine } from './eviction.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
@@ -41,6 +42,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'child', machine: childMachine, restorable: false },
   { name: 'credential', machine: credentialMachine, restorable: false },
   { name: 'daemon', machine: daemonMachine, restorable: false },
+  { name: 'door', machine: doorMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
   { name: 'fanout', machine: fanoutMachine, restorable: false },
   { name: 'lane', machine: laneMachine, restorable: false },

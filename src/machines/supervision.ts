@@ -68,7 +68,6 @@ export const supervision: readonly Root[] = [
       },
       { name: 'timerWriter', restart: 'backoff', about: 'checkpoint timers' },
       { name: 'providerLink', restart: 'per-item', per: 'hosted node', about: 'a link to a hosted node' },
-      { name: 'inspector', restart: 'backoff', about: 'shows, never touches' },
     ],
   },
   {
@@ -105,6 +104,13 @@ export const supervision: readonly Root[] = [
       { name: 'providerSocket', restart: 'per-item', per: 'socket', about: 'registered on this very connection' },
       { name: 'reaper', restart: 'always', about: 'silent peers' },
     ],
+  },
+  {
+    name: 'door',
+    runsIn: 'any process, with --inspect or --http',
+    restart: 'per-item',
+    per: 'loopback port',
+    about: 'inspector, metrics: shows, never touches',
   },
   { name: 'repairRun', runsIn: 'cotal repair', restart: 'never', about: 'the human-run repair' },
   {

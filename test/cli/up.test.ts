@@ -109,16 +109,18 @@ describe('cotal up', () => {
   });
 
   it('is refused at once over the row of a crashed holder, names it, and serves when the row has ended (LSE-02)', async () => {
-    await ws.run([...UP, '--detach']);
+    // The row outlives a start on a loaded machine.
+    const env = { COTAL_DELIVERY_LEASE_TTL_MS: '20000', COTAL_DELIVERY_LEASE_FENCE_MS: '16000' };
+    await ws.run([...UP, '--detach'], { env });
     kill(ws.recorded('delivery'), 'SIGKILL');
-    const refused = await ws.run(['up', '--detach', '--json']);
+    const refused = await ws.run(['up', '--detach', '--json'], { env });
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('the lease of a crashed holder has not expired yet');
     expect(refused.json()).toMatchObject({ healthy: false });
     await until(
-      async () => (await ws.run(['up', '--detach'])).code === 0,
+      async () => (await ws.run(['up', '--detach'], { env })).code === 0,
       () => ws.log(),
-      40_000,
+      120_000,
     );
     expect(runs(ws.recorded('delivery'))).toBe(true);
   });

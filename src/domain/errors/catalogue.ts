@@ -4,6 +4,7 @@ import { cliErrors } from './cli.ts';
 import { clientErrors } from './client.ts';
 import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './define.ts';
 import { deliveryErrors } from './delivery.ts';
+import { inspectorErrors } from './inspector.ts';
 import { launcherErrors } from './launcher.ts';
 import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
@@ -20,6 +21,7 @@ export const errorCatalogue = {
   ...clientErrors,
   ...cliErrors,
   ...providerErrors,
+  ...inspectorErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

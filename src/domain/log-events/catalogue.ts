@@ -2,6 +2,7 @@ import { fill } from '../errors/define.ts';
 import { clientEvents } from './client.ts';
 import type { FactsOf, LogEntry } from './define.ts';
 import { deliveryEvents } from './delivery.ts';
+import { inspectorEvents } from './inspector.ts';
 import { launcherEvents } from './launcher.ts';
 import { providerEvents } from './provider.ts';
 
@@ -11,6 +12,7 @@ export const logCatalogue = {
   ...launcherEvents,
   ...clientEvents,
   ...providerEvents,
+  ...inspectorEvents,
 } as const satisfies Record<string, LogEntry>;
 
 export type LogName = keyof typeof logCatalogue;

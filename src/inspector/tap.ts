@@ -1,0 +1,235 @@
+/**
+ * The one tap on XState's inspection API: what every actor of this process was told, what it made of it, what it asked for
+ * and said. It is shown, never touched: the tap sends nothing to an actor, and a fault of its own stays its own.
+ *
+ * What it hands on is raw and for this folder alone; whoever keeps or sends any of it goes through `domain/shown` first.
+ */
+import type { AnyActorRef, AnyEventObject, AnyMachineSnapshot, InspectionEvent } from 'xstate';
+import { catalogue } from '../machines/catalogue.ts';
+
+/** An actor that lives. `machine` is its name in the catalogue; an effect has none. */
+export interface WatchedActor {
+  /** Unique in this process. */
+  readonly session: string;
+  /** Under its parent: `daemon`, `lane.local.alice.….3`. */
+  readonly id: string;
+  readonly parent: string | undefined;
+  readonly root: string;
+  readonly machine: string | undefined;
+  /** What is asked for, where it is no machine. */
+  readonly effect: string;
+  readonly began: number;
+}
+
+export interface Said {
+  /** System id or id of whoever was told. */
+  readonly to: string;
+  readonly event: AnyEventObject;
+}
+
+/** One step of a machine: one event out of its mailbox, and everything that followed from it at once. */
+export interface Step {
+  readonly actor: WatchedActor;
+  readonly at: number;
+  readonly event: AnyEventObject;
+  /** Session of whoever told it. */
+  readonly source: string | undefined;
+  /** What was raised on the way: the facts that effects answered with. */
+  readonly facts: readonly AnyEventObject[];
+  readonly before: AnyMachineSnapshot | undefined;
+  readonly after: AnyMachineSnapshot;
+  /** Ids of the children that were started. */
+  readonly asked: readonly string[];
+  readonly said: readonly Said[];
+  /** Nothing came of it. */
+  readonly ignored: boolean;
+}
+
+export interface TapListener {
+  began?(actor: WatchedActor): void;
+  stepped?(step: Step): void;
+  ended?(actor: WatchedActor, status: string, at: number): void;
+}
+
+/** What is known of an actor from before it is started until after it has ended. */
+interface Entry extends WatchedActor {
+  readonly ref: AnyActorRef;
+  last: AnyMachineSnapshot | undefined;
+  facts: AnyEventObject[];
+  asked: string[];
+  said: Said[];
+  /** Transitions taken since the last step. */
+  taken: number;
+}
+
+const names = new Map(catalogue.map(({ name, machine }) => [machine.id, name]));
+/** By shape and not by class: whoever embeds us may have an XState of its own. */
+function machineOf(logic: unknown): string | undefined {
+  if (typeof logic !== 'object' || logic === null || !('root' in logic) || !('id' in logic)) return undefined;
+  const id = String(logic.id);
+  return names.get(id) ?? id;
+}
+
+/** Actors that end without a word are looked for when there are so many more than the last time. */
+const SWEEP_STEP = 256;
+
+export class Tap {
+  readonly #now: () => number;
+  readonly #failed: (error: unknown) => void;
+  readonly #listeners = new Set<TapListener>();
+  /** Entries by actor, also of those that are never started. */
+  readonly #entries = new WeakMap<AnyActorRef, Entry>();
+  readonly #live = new Map<string, Entry>();
+  /** Who told an event that is still in a mailbox. */
+  readonly #sources = new WeakMap<AnyEventObject, string>();
+  #sweepAt = SWEEP_STEP;
+
+  constructor(of: { now?: () => number; failed?: (error: unknown) => void } = {}) {
+    this.#now = of.now ?? Date.now;
+    this.#failed = of.failed ?? (() => {});
+  }
+
+  /** For `createActor(machine, { inspect })` of every root of this process. */
+  readonly inspect = (inspected: InspectionEvent): void => {
+    try {
+      this.#hear(inspected);
+    } catch (error) {
+      // Whatever is wrong here must not end the actor that is watched.
+      this.#failed(error);
+    }
+  };
+
+  listen(listener: TapListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Every actor that lives, parents before their children. */
+  *live(): Iterable<WatchedActor> {
+    yield* this.#live.values();
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Snapshot of a machine that lives, or undefined. */
+  snapshotOf(session: string): AnyMachineSnapshot | undefined {
+    return this.#live.get(session)?.last;
+  }
+
+  #hear(inspected: InspectionEvent): void {
+    // Typed by XState as any that is like an actor; it always is one.
+    const ref = inspected.actorRef as AnyActorRef;
+    switch (inspected.type) {
+      case '@xstate.actor':
+        this.#created(ref, inspected.rootId);
+        return;
+      case '@xstate.event':
+        this.#told(ref, inspected.sourceRef as AnyActorRef | undefined, inspected.event);
+        return;
+      case '@xstate.microstep':
+        this.#raised(ref, inspected.event, inspected._transitions.length);
+        return;
+      case '@xstate.snapshot':
+        this.#stepped(ref, inspected.event, inspected.snapshot as { status: string });
+        return;
+    }
+  }
+
+  #created(ref: AnyActorRef, root: string): void {
+    const parent = ref._parent;
+    const entry: Entry = {
+      ref,
+      session: ref.sessionId,
+      id: ref.id,
+      parent: parent?.sessionId,
+      root,
+      machine: machineOf('logic' in ref ? ref.logic : undefined),
+      effect: typeof ref.src === 'string' ? ref.src : '(inline)',
+      began: this.#now(),
+      last: undefined,
+      facts: [],
+      asked: [],
+      said: [],
+      taken: 0,
+    };
+    this.#entries.set(ref, entry);
+    if (parent !== undefined) this.#entries.get(parent)?.asked.push(entry.id);
+  }
+
+  #told(ref: AnyActorRef, from: AnyActorRef | undefined, event: AnyEventObject): void {
+    const entry = this.#entries.get(ref);
+    if (event.type === 'xstate.init') {
+      if (entry !== undefined) this.#began(entry);
+      return;
+    }
+    if (from === undefined) return;
+    const source = this.#entries.get(from);
+    if (source === undefined) return;
+    // A failed actor sends no snapshot of its own.
+    if (event.type.startsWith('xstate.error.actor.')) this.#end(source, 'error');
+    this.#sources.set(event, source.session);
+    if (source.machine === undefined || from === ref || event.type.startsWith('xstate.')) return;
+    source.said.push({ to: (ref as { systemId?: string }).systemId ?? ref.id, event });
+  }
+
+  #raised(ref: AnyActorRef, event: AnyEventObject, taken: number): void {
+    const entry = this.#entries.get(ref);
+    if (entry === undefined) return;
+    entry.taken += taken;
+    if (entry.facts.at(-1) !== event) entry.facts.push(event);
+  }
+
+  #stepped(ref: AnyActorRef, event: AnyEventObject, snapshot: { readonly status: string }): void {
+    const entry = this.#entries.get(ref);
+    if (entry === undefined) return;
+    if (entry.machine !== undefined && event.type !== 'xstate.stop') this.#step(entry, event, snapshot);
+    if (snapshot.status !== 'active') this.#end(entry, snapshot.status);
+  }
+
+  #step(entry: Entry, event: AnyEventObject, snapshot: { readonly status: string }): void {
+    const { facts, asked, said, taken, last: before } = entry;
+    const after = snapshot as AnyMachineSnapshot;
+    entry.taken = 0;
+    entry.facts = [];
+    entry.asked = [];
+    entry.said = [];
+    entry.last = after;
+    const raised = facts.filter((fact) => fact !== event && fact.type !== event.type);
+    const step: Step = {
+      actor: entry,
+      at: this.#now(),
+      event,
+      source: this.#sources.get(event),
+      facts: raised,
+      before,
+      after,
+      asked,
+      said,
+      ignored: before !== undefined && taken === 0,
+    };
+    for (const listener of this.#listeners) listener.stepped?.(step);
+  }
+
+  #began(entry: Entry): void {
+    this.#live.set(entry.session, entry);
+    for (const listener of this.#listeners) listener.began?.(entry);
+    if (this.#live.size > this.#sweepAt) this.#sweep();
+  }
+
+  #end(entry: Entry, status: string): void {
+    if (!this.#live.delete(entry.session)) return;
+    const at = this.#now();
+    for (const listener of this.#listeners) listener.ended?.(entry, status, at);
+  }
+
+  /** Looks for actors that ended without a word, so that what is kept grows with what lives and with nothing else. */
+  #sweep(): void {
+    for (const entry of this.#live.values()) {
+      const { status } = entry.ref.getSnapshot() as { status: string };
+      if (status !== 'active') this.#end(entry, status);
+    }
+    this.#sweepAt = this.#live.size + SWEEP_STEP + (this.#live.size >> 1);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Whoever watches over a socket. A viewer is given what there is at its own pace: it pulls from the ring, and what has fallen
+ * out before it came to it is told as dropped, followed by where everything stands now. Nothing waits for a viewer:
+ *
+ *   - at most 256 KiB lie unread in its socket, then it gets no more until it has read;
+ *   - at most 100 records are made into text for it every 50 ms;
+ *   - at most 8 watch at a time;
+ *   - what it sends is not read: the first message closes it.
+ */
+import type { WebSocket } from 'ws';
+import { type Frame, framesOf, liveFrame, type Manner } from './frames.ts';
+import type { LiveActor, Ring } from './ring.ts';
+
+export interface ViewerBounds {
+  readonly viewers: number;
+  readonly unreadBytes: number;
+  readonly records: number;
+  readonly everyMs: number;
+  /** Records of before that a viewer gets when it comes. */
+  readonly history: number;
+}
+
+export const usualBounds: ViewerBounds = {
+  viewers: 8,
+  unreadBytes: 256 * 1024,
+  records: 100,
+  everyMs: 50,
+  history: 1_000,
+};
+
+interface Viewer {
+  readonly socket: WebSocket;
+  readonly manner: Manner;
+  /** Number of the last record that it was given. */
+  seen: number;
+  /** Actors that it is still to be told of; how each stands is read when it is told. */
+  standing: LiveActor[];
+}
+
+export class Viewers {
+  readonly #ring: Ring;
+  readonly #bounds: ViewerBounds;
+  readonly #hello: () => Frame;
+  readonly #viewers = new Set<Viewer>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(of: { ring: Ring; hello: () => Frame; bounds?: Partial<ViewerBounds> }) {
+    this.#ring = of.ring;
+    this.#hello = of.hello;
+    this.#bounds = { ...usualBounds, ...of.bounds };
+  }
+
+  get count(): number {
+    return this.#viewers.size;
+  }
+  get isFull(): boolean {
+    return this.#viewers.size >= this.#bounds.viewers;
+  }
+
+  add(socket: WebSocket, manner: Manner): void {
+    const viewer: Viewer = { socket, manner, seen: 0, standing: [] };
+    this.#viewers.add(viewer);
+    socket.on('error', () => {});
+    socket.on('close', () => this.#remove(viewer));
+    socket.on('message', () => socket.close(POLICY, 'this socket only shows'));
+    this.#send(viewer, this.#hello());
+    this.#showStanding(viewer, manner.whole ? 0 : this.#bounds.history);
+    this.#timer ??= setInterval(() => this.#turn(), this.#bounds.everyMs).unref();
+  }
+
+  close(): void {
+    for (const { socket } of this.#viewers) socket.terminate();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #remove(viewer: Viewer): void {
+    this.#viewers.delete(viewer);
+    if (this.#viewers.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #turn(): void {
+    for (const viewer of this.#viewers) this.#feed(viewer);
+  }
+
+  /** Everything that lives, and then the records from `history` ago on. */
+  #showStanding(viewer: Viewer, history: number): void {
+    const { last } = this.#ring;
+    viewer.standing = [...this.#ring.live()].reverse();
+    viewer.seen = Math.max(this.#ring.dropped, last - history);
+    this.#send(viewer, { type: '@plane3.standing', count: viewer.standing.length, seq: last });
+  }
+
+  #feed(viewer: Viewer): void {
+    const { records, unreadBytes } = this.#bounds;
+    let left = records;
+    const hasRoom = () => left > 0 && viewer.socket.bufferedAmount < unreadBytes && viewer.socket.readyState === OPEN;
+    while (hasRoom()) {
+      const next = viewer.standing.pop();
+      if (next === undefined) break;
+      left -= 1;
+      this.#send(viewer, liveFrame(next, viewer.seen, viewer.manner));
+    }
+    if (!hasRoom() || viewer.standing.length > 0) return;
+    const { dropped } = this.#ring;
+    if (viewer.seen < dropped) {
+      this.#send(viewer, { type: '@plane3.dropped', from: viewer.seen + 1, to: this.#ring.last });
+      this.#showStanding(viewer, 0);
+      return;
+    }
+    for (const seen of this.#ring.after(viewer.seen, left)) {
+      if (!hasRoom()) return;
+      left -= 1;
+      viewer.seen = seen.seq;
+      for (const frame of framesOf(seen, viewer.manner)) this.#send(viewer, frame);
+    }
+  }
+
+  #send({ socket }: Viewer, frame: Frame): void {
+    socket.send(JSON.stringify(frame), () => {});
+  }
+}
+
+const POLICY = 1008;
+const OPEN = 1;

@@ -1,0 +1,128 @@
+/**
+ * Whether and how a process is watched: what its roots are told of as `inspect`, and the doors that are opened for it. Without
+ * a word of its command line nothing is: no tap, no ring, no port. There is one tap a process, whatever it has in it.
+ */
+import { type Actor, createActor, type InspectionEvent } from 'xstate';
+import type { doorMachine } from '../machines/door.machine.ts';
+import { bindDoor } from '../services/bind-door.ts';
+import type { Journal } from '../services/ports.ts';
+import { type AddressName, removeAddress, writeAddress } from './address.ts';
+import { Inspector } from './inspector.ts';
+import { Ring } from './ring.ts';
+import { openSite, type Site } from './site.ts';
+import { logSteps } from './step-log.ts';
+import { Tap } from './tap.ts';
+
+export interface WatchOptions extends AddressName {
+  readonly journal: Journal;
+  /** Port of the inspector; 0 takes a free one; undefined: nobody looks. */
+  readonly inspect: number | undefined;
+  /** Whether every step goes to the journal: it costs, so only where somebody reads it. */
+  readonly steps?: boolean;
+}
+
+export interface Watch {
+  /** For `createActor` of every root of this process. */
+  readonly inspect: (event: InspectionEvent) => void;
+  /** Closes what is open. The process ends without it just as well. */
+  close(): void;
+}
+
+const BACK_OFF_MS = 1_000;
+const BACK_OFF_LIMIT_MS = 30_000;
+
+/** Undefined where nobody asked for anything. */
+export function watchProcess(options: WatchOptions): Watch | undefined {
+  const { what, journal, inspect, steps = false } = options;
+  if (inspect === undefined && !steps) return undefined;
+  const tap = new Tap({ failed: once((error) => journal.tell('inspector.fault', { message: String(error) })) });
+  const closing: (() => void)[] = [];
+  if (steps) logSteps(tap, journal);
+  if (inspect !== undefined) {
+    const inspector = new Inspector({ process: what, space: options.space, ring: new Ring(tap) });
+    const door = openDoor({
+      process: what,
+      journal,
+      inspect: tap.inspect,
+      what: 'inspector',
+      port: inspect,
+      site: inspector,
+      opened: (port) => writeAddress(options, { port, token: inspector.token }),
+    });
+    closing.push(() => {
+      door.send({ type: 'stop.requested' });
+      inspector.close();
+      removeAddress(options);
+    });
+  }
+  return {
+    inspect: tap.inspect,
+    close: () => {
+      for (const close of closing.splice(0)) close();
+    },
+  };
+}
+
+export interface DoorOptions {
+  readonly process: string;
+  readonly journal: Journal;
+  readonly what: string;
+  readonly port: number;
+  readonly site: Site;
+  readonly opened?: (port: number) => void;
+  readonly inspect?: (event: InspectionEvent) => void;
+}
+
+/** A root of its own: nothing of the process waits for it, and nothing ends over it. */
+export function openDoor({
+  process: name,
+  journal,
+  what,
+  port,
+  site,
+  opened,
+  inspect,
+}: DoorOptions): Actor<typeof doorMachine> {
+  const told = new Set<string>();
+  const door = createActor(
+    bindDoor({
+      journal,
+      process: name,
+      what,
+      open: (asked, tell) =>
+        openSite({
+          port: asked,
+          site,
+          tell,
+          refused: (why) => {
+            if (told.has(why)) return;
+            told.add(why);
+            journal.tell('viewer.refused', { process: name, what, why });
+          },
+        }),
+      opened: (at) => {
+        try {
+          opened?.(at);
+        } catch (error) {
+          journal.tell('inspector.fault', { message: String(error) });
+        }
+      },
+    }),
+    {
+      input: { port, backOffMs: BACK_OFF_MS, backOffLimitMs: BACK_OFF_LIMIT_MS },
+      ...(inspect === undefined ? {} : { inspect }),
+    },
+  );
+  door.subscribe({ error: (error) => journal.tell('inspector.fault', { message: String(error) }) });
+  door.start();
+  return door;
+}
+
+function once(tell: (error: unknown) => void): (error: unknown) => void {
+  let told = false;
+  return (error) => {
+    if (told) return;
+    told = true;
+    tell(error);
+  };
+}
