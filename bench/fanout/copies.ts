@@ -63,6 +63,7 @@ async function fanOut(space: BenchSpace, count: number, copies: number): Promise
       await until(
         () => writer.tally.get('posts.settled') >= count,
         () => JSON.stringify(writer.tally.all()),
+        300_000,
       );
     });
   } finally {
