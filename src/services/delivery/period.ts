@@ -12,6 +12,7 @@ import { ChannelSightings } from './channel-sightings.ts';
 import { Copier } from './copier.ts';
 import { Desks } from './desk.ts';
 import { FanoutWork, type Unsettled } from './fanout-work.ts';
+import { InHand } from './in-hand.ts';
 import { LaneWork } from './lane-work.ts';
 import { MembershipWork } from './membership-work.ts';
 import { OwedCounts } from './owed.ts';
@@ -69,7 +70,8 @@ export class ServingPeriod {
   readonly #reviews = new Reviews();
   readonly #sightings = new ChannelSightings((channel) => this.index.classRevision(channel));
   #watch: Stoppable | undefined;
-  #isClosed = false;
+  /** Aborted when the period ends: what a watch says after that is nobody's. */
+  readonly #ended = new AbortController();
 
   constructor(of: {
     ports: DeliveryPorts;
@@ -110,14 +112,15 @@ export class ServingPeriod {
       member: (channel, member, row, revision) => this.index.applyMember(channel, member, row, revision),
       acl: (member, acl, revision) => {
         this.index.applyAcl(member, acl, revision);
-        if (following && !this.#isClosed) this.#tell({ type: 'rows.changed', members: [memberKey(member)] });
+        if (following && !this.#ended.signal.aborted)
+          this.#tell({ type: 'rows.changed', members: [memberKey(member)] });
       },
       lost: (why) => {
-        if (!this.#isClosed) this.#tell({ type: 'stores.lost', why });
+        if (!this.#ended.signal.aborted) this.#tell({ type: 'stores.lost', why });
       },
     });
     if (followed.kind === 'silent') return followed;
-    if (this.#isClosed) {
+    if (this.#ended.signal.aborted) {
       void followed.watch.stop();
       return { kind: 'silent', why: 'the period was closed meanwhile' };
     }
@@ -141,10 +144,12 @@ export class ServingPeriod {
       }),
       ...handlers,
     };
+    const inHand = new InHand(this.#setting);
     return this.ports.rails.serve({
       ...listener,
       request: (request) => {
-        answerRequest(all, request).catch((error: unknown) => {
+        const answered = inHand.take(request, () => answerRequest(all, request));
+        answered.catch((error: unknown) => {
           const message = error instanceof Error ? error.message : String(error);
           this.#setting.journal.tell('rail.fault', { rail: request.rail, message });
         });
@@ -166,7 +171,7 @@ export class ServingPeriod {
 
   /** Ends the period. Whoever waits for an answer of it hears nothing. */
   close(): Unsettled {
-    this.#isClosed = true;
+    this.#ended.abort();
     this.tickets.clear();
     this.#reviews.clear();
     this.#sightings.clear();
