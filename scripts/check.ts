@@ -11,6 +11,7 @@ const steps: readonly [name: string, command: string, ...args: string[]][] = [
   ['types of the inspector page', 'tsc', '-p', 'src/inspector/page'],
   ['unit and path tests', 'vitest', 'run', '--project', 'unit', '--project', 'paths', '--reporter=dot'],
   ['diagrams', 'node', '--conditions=plane3-source', 'scripts/diagrams.ts', '--check'],
+  ['metrics', 'node', '--conditions=plane3-source', 'scripts/metrics.ts', '--check'],
 ];
 
 /** The random worlds of the daily check are fewer than those of `npm test`. */

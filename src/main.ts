@@ -7,6 +7,7 @@ import { adminHandlers, ProcessProof } from './admin-ops.ts';
 import { readNumbers } from './domain/config.ts';
 import { parseSpace } from './domain/names.ts';
 import type { Numbers } from './domain/numbers.ts';
+import type { Exhibit } from './inspector/metrics.ts';
 import type { DaemonEnd } from './machines/daemon.facts.ts';
 import type { systemMachine } from './machines/system.machine.ts';
 import { Renewal } from './renewal.ts';
@@ -21,6 +22,7 @@ import { natsDeliveryPorts } from './services/nats/delivery-ports.ts';
 import { GatedBroker } from './services/nats/gated-broker.ts';
 import { natsLeaseRows } from './services/nats/lease-rows.ts';
 import { answerLiveness, type ResponderState } from './services/nats/liveness.ts';
+import { type Owed, readOwed } from './services/nats/owed.ts';
 import { Sweeper } from './services/nats/sweep.ts';
 import type { Clock, Journal, SecretStore, Stoppable } from './services/ports.ts';
 import { Tally } from './services/tally.ts';
@@ -63,6 +65,8 @@ export interface DeliveryDaemon {
   readonly actor: Actor<typeof systemMachine>;
   readonly tally: Tally;
   readonly incarnation: string;
+  /** What metrics and health are gathered from. */
+  readonly exhibit: Exhibit;
   /** Starts it. Resolves when it has ended, however it did. */
   run(): Promise<Ended>;
   /** Asks it to stop, as a signal would. */
@@ -97,7 +101,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         new Sweeper({
           source: start.sweepSource,
           tally,
-          gate: () => (period === undefined ? 'no serving period is open' : period.gate.why()),
+          gate,
         }),
     }),
     ...renewal.handlers(() => actor.system.get('credential')),
@@ -106,6 +110,16 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
   let period: { serving: ServingPeriod; gate: PeriodGate } | undefined;
   let unsettled: Unsettled | undefined;
   let disarm: () => void = () => {};
+
+  const gate = () => (period === undefined ? 'no serving period is open' : period.gate.why());
+  const responder = (): ResponderState =>
+    !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale';
+  const owed = async (): Promise<Owed | undefined> => {
+    if (period === undefined) return undefined;
+    const { connection, inboxPrefix } = start.residence.current;
+    const broker = new GatedBroker({ connection, inboxPrefix, gate, timeoutMs: numbers.effectTimeoutMs });
+    return readOwed({ broker, space, wallMs: clock.now().wallMs });
+  };
 
   const record = () =>
     start.root === undefined ? undefined : processRecord({ root: start.root, what: 'delivery', space });
@@ -205,8 +219,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
             connection,
             space,
             instance: incarnation,
-            responder: (): ResponderState =>
-              !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale',
+            responder,
             lost,
           }),
         ),
@@ -225,6 +238,13 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
     actor,
     tally,
     incarnation,
+    exhibit: {
+      counts: () => tally.all(),
+      ready: () => responder() === 'bound',
+      alive: () => actor.getSnapshot().status === 'active',
+      stalledMs: () => stalls.totalMs,
+      owed,
+    },
     stop: (reason = 'stop') => actor.send({ type: 'stop.requested', signal: reason }),
     run: () =>
       new Promise((resolve, reject) => {

@@ -5,9 +5,10 @@ import { reportEnd } from '../launch/end-report.ts';
 import { createDaemon, type DaemonOptions, type Ended } from '../main.ts';
 import { clearStopped, isStopped, logPath } from '../services/local/process-record.ts';
 import type { ExitCode } from './failure.ts';
+import { portOf } from './flags.ts';
 import { type Define, examples } from './frame.ts';
 import { journalOf } from './journal.ts';
-import { inspectFlag, inspectPort, watched } from './watching.ts';
+import { httpFlag, inspectFlag, inspectPort, watched } from './watching.ts';
 
 interface DeliverOptions {
   readonly server?: string;
@@ -16,6 +17,7 @@ interface DeliverOptions {
   readonly standby?: boolean;
   readonly launched?: string;
   readonly inspect?: string | true;
+  readonly http?: number;
 }
 
 export const define: Define = (command, frame) => {
@@ -25,6 +27,7 @@ export const define: Define = (command, frame) => {
     .option('--tls', 'demand TLS of the broker; a mesh that was recorded with TLS always demands it')
     .option('--standby', 'wait for the lease when another daemon holds it, and take over')
     .option(inspectFlag, 'open the inspector on a loopback port, a free one unless told: see "cotal inspect"')
+    .option(httpFlag, 'metrics and health on a loopback port: /metrics, /healthz, /readyz', portOf('--http'))
     // Given by `cotal up`: how it knows this run on the lease row, and that it does not itself undo a stop.
     .addOption(new Option('--launched <incarnation>').hideHelp());
   command.action(
@@ -36,9 +39,10 @@ export const define: Define = (command, frame) => {
       const journal = journalOf('delivery', logPath(name));
       if (launched === undefined) clearStopped(name);
       else if (isStopped(name)) return 0;
-      const watch = await watched({ ...name, journal, inspect });
+      const watch = await watched({ ...name, journal, inspect, http: options.http });
       const end = async (asked: DaemonOptions): Promise<Ended> => {
         const daemon = createDaemon(asked);
+        watch?.show(daemon.exhibit);
         const stopped = call.stopped();
         stopped.addEventListener('abort', () => daemon.stop(String(stopped.reason)));
         return daemon.run();

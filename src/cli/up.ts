@@ -8,7 +8,7 @@ import { oneOf, portOf, whole } from './flags.ts';
 import { type Define, examples } from './frame.ts';
 import { journalOf } from './journal.ts';
 import { Progress } from './progress.ts';
-import { inspectFlag, inspectPort, watched } from './watching.ts';
+import { httpFlag, inspectFlag, inspectPort, watched } from './watching.ts';
 
 interface UpFlags {
   readonly detach?: boolean;
@@ -22,6 +22,7 @@ interface UpFlags {
   readonly history?: number;
   readonly quota?: number;
   readonly inspect?: string | true;
+  readonly http?: number;
 }
 
 export const define: Define = (command, frame) => {
@@ -40,10 +41,8 @@ export const define: Define = (command, frame) => {
     )
     .option('--history <n>', 'posts kept for each channel and sender (at first 10000)', whole('--history', 1))
     .option('--quota <n>', 'entries that one member may be owed (at first 100000)', whole('--quota', 1))
-    .option(
-      inspectFlag,
-      'open the inspectors; the delivery daemon\'s on this port, or a free one: see "cotal inspect"',
-    );
+    .option(inspectFlag, 'open the inspectors; the delivery daemon\'s on this port, or a free one: see "cotal inspect"')
+    .option(httpFlag, "the delivery daemon's metrics and health on a loopback port", portOf('--http'));
   command.action(
     frame.action(async (call, flags: UpFlags): Promise<ExitCode> => {
       const { root, space } = call.placeToMake();
@@ -67,7 +66,10 @@ export const define: Define = (command, frame) => {
         journal,
         progress: progress.say,
         ...(watch === undefined ? {} : { inspect: watch.inspect }),
-        ...(port === undefined ? {} : { inspectPort: port }),
+        wordsFor: (what) => [
+          ...(port === undefined ? [] : ['--inspect', String(what === 'delivery' ? port : 0)]),
+          ...(flags.http === undefined || what !== 'delivery' ? [] : ['--http', String(flags.http)]),
+        ],
         onUp: (report) => {
           progress.stop();
           call.out.answer(report, textOf(report, space, flags.detach !== true));
@@ -86,7 +88,14 @@ export const define: Define = (command, frame) => {
       return ended.code;
     }),
   );
-  examples(command, 'cotal up', 'cotal up --detach --port 0', 'cotal up --tls --host 0.0.0.0', 'cotal up --inspect');
+  examples(
+    command,
+    'cotal up',
+    'cotal up --detach --port 0',
+    'cotal up --tls --host 0.0.0.0',
+    'cotal up --inspect',
+    'cotal up --detach --http 9464',
+  );
 };
 
 const askedOf = (space: string, flags: UpFlags): AskedSettings => {

@@ -1,4 +1,4 @@
-/** How a command that stays is watched: `--inspect`, and every step in its log at debug. What does it is loaded when it is asked for. */
+/** How a command that stays is watched: `--inspect`, `--http`, and every step in its log at debug. What does it is loaded when it is asked for. */
 import type { AddressName } from '../inspector/address.ts';
 import type { Watch } from '../inspector/watch.ts';
 import type { Journal } from '../services/ports.ts';
@@ -10,12 +10,18 @@ export const inspectFlag = '--inspect [port]';
 export const inspectPort = (given: string | true | undefined): number | undefined =>
   given === undefined ? undefined : given === true ? 0 : portOf('--inspect')(given);
 
+export const httpFlag = '--http <port>';
+
 /** Undefined where nobody asked to watch. */
 export async function watched(
-  options: AddressName & { readonly journal: Journal; readonly inspect: number | undefined },
+  options: AddressName & {
+    readonly journal: Journal;
+    readonly inspect: number | undefined;
+    readonly http?: number | undefined;
+  },
 ): Promise<Watch | undefined> {
   const steps = process.env.COTAL_LOG_LEVEL === 'debug';
-  if (options.inspect === undefined && !steps) return undefined;
+  if (options.inspect === undefined && options.http === undefined && !steps) return undefined;
   const { watchProcess } = await import('../inspector/watch.ts');
   return watchProcess({ ...options, steps });
 }

@@ -7,7 +7,9 @@ import type { doorMachine } from '../machines/door.machine.ts';
 import { bindDoor } from '../services/bind-door.ts';
 import type { Journal } from '../services/ports.ts';
 import { type AddressName, removeAddress, writeAddress } from './address.ts';
+import { healthSite } from './health.ts';
 import { Inspector } from './inspector.ts';
+import { type Exhibit, Metrics } from './metrics.ts';
 import { Ring } from './ring.ts';
 import { openSite, type Site } from './site.ts';
 import { logSteps } from './step-log.ts';
@@ -17,6 +19,8 @@ export interface WatchOptions extends AddressName {
   readonly journal: Journal;
   /** Port of the inspector; 0 takes a free one; undefined: nobody looks. */
   readonly inspect: number | undefined;
+  /** Port of metrics and health; 0 takes a free one; undefined: nobody asks. */
+  readonly http?: number | undefined;
   /** Whether every step goes to the journal: it costs, so only where somebody reads it. */
   readonly steps?: boolean;
 }
@@ -24,6 +28,8 @@ export interface WatchOptions extends AddressName {
 export interface Watch {
   /** For `createActor` of every root of this process. */
   readonly inspect: (event: InspectionEvent) => void;
+  /** What the metrics are gathered from, once it is there; until then the process is alive and not ready. */
+  show(exhibit: Exhibit): void;
   /** Closes what is open. The process ends without it just as well. */
   close(): void;
 }
@@ -33,8 +39,8 @@ const BACK_OFF_LIMIT_MS = 30_000;
 
 /** Undefined where nobody asked for anything. */
 export function watchProcess(options: WatchOptions): Watch | undefined {
-  const { what, journal, inspect, steps = false } = options;
-  if (inspect === undefined && !steps) return undefined;
+  const { what, journal, inspect, http, steps = false } = options;
+  if (inspect === undefined && http === undefined && !steps) return undefined;
   const tap = new Tap({ failed: once((error) => journal.tell('inspector.fault', { message: String(error) })) });
   const closing: (() => void)[] = [];
   if (steps) logSteps(tap, journal);
@@ -55,8 +61,15 @@ export function watchProcess(options: WatchOptions): Watch | undefined {
       removeAddress(options);
     });
   }
+  const metrics = http === undefined ? undefined : new Metrics(tap);
+  if (http !== undefined && metrics !== undefined) {
+    const site = healthSite({ metrics, tap });
+    const door = openDoor({ process: what, journal, inspect: tap.inspect, what: 'metrics', port: http, site });
+    closing.push(() => door.send({ type: 'stop.requested' }));
+  }
   return {
     inspect: tap.inspect,
+    show: (exhibit) => metrics?.show(exhibit),
     close: () => {
       for (const close of closing.splice(0)) close();
     },

@@ -26,8 +26,8 @@ export interface UpOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Is told of everything that happens to an actor of the launcher. */
   readonly inspect?: (event: InspectionEvent) => void;
-  /** Port of the delivery daemon's inspector; the manager has a free one. Undefined: nobody looks. */
-  readonly inspectPort?: number;
+  /** Further words on the command line of a child. */
+  readonly wordsFor?: (what: ChildName) => readonly string[];
 }
 
 export interface UpReport {
@@ -96,8 +96,7 @@ export function createUp(options: UpOptions) {
         broker: () => ({ url: mesh.url, tls: mesh.settings.tls }),
         prepareCredentials: () => mesh.prepareCredentials(),
         env,
-        wordsFor: (what) =>
-          options.inspectPort === undefined ? [] : ['--inspect', String(what === 'delivery' ? options.inspectPort : 0)],
+        ...(options.wordsFor === undefined ? {} : { wordsFor: options.wordsFor }),
       }),
       stop: stopper({ root, space, numbers, journal }),
       lock: () => {

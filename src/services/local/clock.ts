@@ -18,6 +18,7 @@ export class StallRecorder {
   #spans: { from: number; to: number }[] = [];
   #expected: number;
   readonly #timer: NodeJS.Timeout;
+  #totalMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -32,6 +33,12 @@ export class StallRecorder {
     return unionWithin(this.#spans, since, this.#clock.now().monotonicMs);
   }
 
+  /** How long this process was late, since it began. */
+  get totalMs(): number {
+    this.#look();
+    return this.#totalMs;
+  }
+
   stop(): void {
     clearInterval(this.#timer);
   }
@@ -39,6 +46,7 @@ export class StallRecorder {
   #look(): void {
     const now = this.#clock.now().monotonicMs;
     if (now - this.#expected > TOLERANCE_MS) {
+      this.#totalMs += now - this.#expected;
       this.#spans = [...this.#spans.slice(-KEPT), { from: this.#expected, to: now }];
     }
     if (now >= this.#expected) this.#expected = now + TICK_MS;
