@@ -42,7 +42,7 @@ export interface BrokerWatchInput {
   readonly backstopMs: number;
 }
 
-interface BrokerWatchContext extends BrokerWatchInput {
+export interface BrokerWatchContext extends BrokerWatchInput {
   /** Monotonic time of the disconnect. */
   readonly since: number;
   readonly windowWaitMs: number;

@@ -49,7 +49,7 @@ export type ChildReport =
   | { type: 'child.stopped'; name: ChildName; cause: string };
 
 export type ChildName = 'delivery' | 'manager';
-interface Named {
+export interface Named {
   readonly name: ChildName;
 }
 export interface ChildInput extends Named {
@@ -57,7 +57,7 @@ export interface ChildInput extends Named {
   readonly retryMs: number;
 }
 
-interface ChildContext extends Named {
+export interface ChildContext extends Named {
   readonly pid: number;
   readonly code: number | null;
   readonly signal: string | null;

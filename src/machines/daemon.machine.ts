@@ -20,7 +20,7 @@ import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
 import { registryMachine } from './registry.machine.ts';
 
-interface DaemonContext extends DaemonInput {
+export interface DaemonContext extends DaemonInput {
   readonly end: DaemonEnd;
   readonly message: string;
 }

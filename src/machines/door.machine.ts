@@ -25,7 +25,7 @@ export interface DoorInput {
   readonly backOffLimitMs: number;
 }
 
-interface DoorContext extends DoorInput {
+export interface DoorContext extends DoorInput {
   /** Refusals in a row. */
   readonly failures: number;
   /** How it was refused last; empty while it is open. */

@@ -50,7 +50,7 @@ export type SettleFact = { type: 'posts.settled'; posts: number; members: string
 export type FanoutEvent = OpenFact | AuditFact | PostFact | RouteFact | StoreFact | SettleFact | EffectFailed;
 export type FanoutReport = { type: 'fanout.opened'; position: number } | { type: 'members.owed'; members: string[] };
 
-interface FanoutContext {
+export interface FanoutContext {
   /** Posts told to be waiting and not yet looked for. */
   readonly waiting: number;
   readonly failures: number;

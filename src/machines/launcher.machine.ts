@@ -68,7 +68,7 @@ export interface LauncherInput {
   readonly retryMs: number;
 }
 
-interface LauncherContext extends LauncherInput {
+export interface LauncherContext extends LauncherInput {
   readonly brokerPid: number;
   readonly standing: Readonly<Partial<Record<ChildName, Standing>>>;
   /** What this run has started. */

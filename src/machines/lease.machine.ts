@@ -72,7 +72,7 @@ export interface LeaseInput extends Claimant {
   readonly standby: boolean;
 }
 
-interface LeaseContext extends LeaseInput {
+export interface LeaseContext extends LeaseInput {
   /** Revision at which the row was last known to be ours; 0 before the first claim. */
   readonly revision: number;
 }

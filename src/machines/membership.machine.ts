@@ -51,7 +51,7 @@ export interface MembershipInput {
   readonly key: string;
 }
 
-interface MembershipContext extends MembershipInput {
+export interface MembershipContext extends MembershipInput {
   readonly asks: readonly Ask[];
   readonly met: number;
   readonly generation: number;

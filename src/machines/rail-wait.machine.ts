@@ -41,7 +41,7 @@ export interface RailWaitInput extends RailQuestion, RailWaitBounds {
   readonly rail: string;
 }
 
-interface RailWaitContext extends RailWaitInput {
+export interface RailWaitContext extends RailWaitInput {
   /** Attempts that were silent. */
   readonly attempts: number;
   readonly since: number | null;

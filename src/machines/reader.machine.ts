@@ -51,7 +51,7 @@ export interface ReaderInput {
   readonly lane: Omit<LaneInput, 'member'>;
 }
 
-interface ReaderContext extends ReaderInput {
+export interface ReaderContext extends ReaderInput {
   /** Lanes by member: the child's id and how many nudges it was sent. */
   readonly lanes: Readonly<Record<string, { id: string; sent: number }>>;
   /** Members that wait for a lane, with the reviews that it must make first. */
@@ -140,7 +140,7 @@ const reader = setup({
   },
 });
 
-interface Nudge {
+export interface Nudge {
   readonly member: string;
   readonly nudge: LaneNudge;
 }

@@ -20,7 +20,7 @@ export type RegistryEvent =
   | EffectFailed
   | { type: 'membership.asked'; key: string; ask: Ask };
 
-interface RegistryContext {
+export interface RegistryContext {
   /** Actors by row key: the child's id and how many requests it was sent. */
   readonly rows: Readonly<Record<string, { id: string; sent: number }>>;
   readonly started: number;

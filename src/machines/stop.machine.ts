@@ -54,7 +54,7 @@ export interface StopInput {
   readonly target: RecordedProcess;
 }
 
-interface StopContext extends StopInput, RecordedIdentity {
+export interface StopContext extends StopInput, RecordedIdentity {
   readonly end: StopEnd;
   readonly message: string;
 }

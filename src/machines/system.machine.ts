@@ -38,7 +38,7 @@ export interface SystemInput {
   readonly credential: CredentialInput;
 }
 
-interface SystemContext extends SystemInput {
+export interface SystemContext extends SystemInput {
   /** Number of the resident connection of the moment. */
   readonly connection: number;
   readonly end: DaemonEnd;
