@@ -11,6 +11,7 @@ import { laneMachine } from './lane.machine.ts';
 import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { membershipMachine } from './membership.machine.ts';
+import { providerLinkMachine } from './provider-link.machine.ts';
 import { providerSocketMachine } from './provider-socket.machine.ts';
 import { railWaitMachine } from './rail-wait.machine.ts';
 import { railsMachine } from './rails.machine.ts';
@@ -49,6 +50,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'launcher', machine: launcherMachine, restorable: false },
   { name: 'lease', machine: leaseMachine, restorable: false },
   { name: 'membership', machine: membershipMachine, restorable: false },
+  { name: 'provider-link', machine: providerLinkMachine, restorable: false },
   { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
   { name: 'rails', machine: railsMachine, restorable: false },
   { name: 'rail-wait', machine: railWaitMachine, restorable: false },
