@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { CURSOR_CAPABILITY, GUIDANCE_CAPABILITY } from './capabilities.ts';
 import { guidanceOf } from './guidance.ts';
-import { type ProviderId, name } from './names.ts';
+import { name, type ProviderId } from './names.ts';
 
 const sequence = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 

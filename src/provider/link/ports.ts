@@ -37,13 +37,19 @@ export interface TokenSource {
 
 /** Agents as the node's workspace knows them, over HTTP. */
 export interface Directory {
-  find(of: { name: string; signal: AbortSignal }): Promise<
+  find(of: {
+    name: string;
+    signal: AbortSignal;
+  }): Promise<
     | { kind: 'found'; agentId: string; node: string | null; provider: string; isLocated: boolean }
     | { kind: 'absent' }
     | { kind: 'unavailable'; code: string }
   >;
   /** Binds an agent that is nowhere yet to this node. */
-  bind(of: { name: string; signal: AbortSignal }): Promise<
+  bind(of: {
+    name: string;
+    signal: AbortSignal;
+  }): Promise<
     | { kind: 'bound'; agentId: string; provider: string }
     | { kind: 'refused'; code: string }
     | { kind: 'unavailable'; code: string }
