@@ -18,6 +18,7 @@ import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
 import { reaperMachine } from './reaper.machine.ts';
 import { registryMachine } from './registry.machine.ts';
+import { repairRunMachine } from './repair-run.machine.ts';
 import { stopMachine } from './stop.machine.ts';
 import { storeProofMachine } from './store-proof.machine.ts';
 import { systemMachine } from './system.machine.ts';
@@ -57,6 +58,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'reader', machine: readerMachine, restorable: false },
   { name: 'reaper', machine: reaperMachine, restorable: true },
   { name: 'registry', machine: registryMachine, restorable: false },
+  { name: 'repair-run', machine: repairRunMachine, restorable: false },
   { name: 'store-proof', machine: storeProofMachine, restorable: false },
   { name: 'eviction', machine: evictionMachine, restorable: false },
   { name: 'stop', machine: stopMachine, restorable: false },
