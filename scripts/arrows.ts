@@ -78,7 +78,14 @@ export const RULES: readonly Rule[] = [
   { from: 'src/manager/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   {
     from: 'src/provider/',
-    to: ['src/domain/', 'src/machines/', 'src/services/ports.ts', 'src/services/log.ts'],
+    to: [
+      'src/domain/',
+      'src/machines/',
+      'src/services/ports.ts',
+      'src/services/log.ts',
+      'src/services/tally.ts',
+      'src/services/bind-effects.ts',
+    ],
     packages: 'any',
   },
   {

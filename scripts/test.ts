@@ -76,7 +76,9 @@ const programGroups = (): Group[] =>
     }));
 
 const { values } = parseArgs({ options: { group: { type: 'string', multiple: true } } });
-const all = [...(await vitestGroups()), ...programGroups()];
+const projects = await vitestGroups();
+// A program of the same name as a project runs the same files.
+const all = [...projects, ...programGroups().filter(({ name }) => !projects.some((project) => project.name === name))];
 const unknown = (values.group ?? []).filter((name) => !all.some((group) => group.name === name));
 const groups = all.filter(({ name }) => values.group === undefined || values.group.includes(name));
 const folder = mkdtempSync(join(tmpdir(), 'plane3-test-'));

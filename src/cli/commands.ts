@@ -54,4 +54,28 @@ export const commands: readonly CommandEntry[] = [
   { name: 'inbox', summary: 'read what is owed to an agent, and confirm it', load: () => import('./inbox.ts') },
   { name: 'inspect', summary: 'watch the machines of a running process', load: () => import('./inspect.ts') },
   { name: 'pending', summary: 'what is owed to whom, without content', load: () => import('./pending.ts') },
+  {
+    name: 'provider',
+    summary: 'a link to a hosted node: what comes there is owed here',
+    load: () => import('./provider.ts'),
+  },
+  {
+    name: 'hosted',
+    summary: 'the provider plane: serve it, or run its worker locally',
+    commands: [
+      { name: 'serve', summary: 'the provider plane in this process', load: () => import('./hosted-serve.ts') },
+      { name: 'dev', summary: 'the worker on local workerd', load: () => import('./hosted-dev.ts') },
+      {
+        name: 'workspace',
+        summary: 'workspaces of a hosted plane',
+        commands: [
+          {
+            name: 'add',
+            summary: 'make a workspace and show its key, once',
+            load: () => import('./hosted-workspace-add.ts'),
+          },
+        ],
+      },
+    ],
+  },
 ];

@@ -1,17 +1,11 @@
 /** The command line: arguments → command → exit code. */
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { z } from 'zod';
 import { type CommandEntry, commands } from './commands.ts';
 import { tellFailure } from './failure.ts';
 import { Frame } from './frame.ts';
 import { Output } from './output.ts';
 import type { SharedOptions } from './place.ts';
-
-const version = () =>
-  z
-    .object({ version: z.string() })
-    .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))).version;
+import { version } from './version.ts';
 
 function addCommands(parent: Command, entries: readonly CommandEntry[], frame: Frame): void {
   const known = new Map(entries.map((entry) => [entry.name, entry]));

@@ -11,12 +11,14 @@ import { laneMachine } from './lane.machine.ts';
 import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { membershipMachine } from './membership.machine.ts';
+import { providerLinkMachine } from './provider-link.machine.ts';
 import { providerSocketMachine } from './provider-socket.machine.ts';
 import { railWaitMachine } from './rail-wait.machine.ts';
 import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
 import { reaperMachine } from './reaper.machine.ts';
 import { registryMachine } from './registry.machine.ts';
+import { repairRunMachine } from './repair-run.machine.ts';
 import { stopMachine } from './stop.machine.ts';
 import { storeProofMachine } from './store-proof.machine.ts';
 import { systemMachine } from './system.machine.ts';
@@ -49,12 +51,14 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'launcher', machine: launcherMachine, restorable: false },
   { name: 'lease', machine: leaseMachine, restorable: false },
   { name: 'membership', machine: membershipMachine, restorable: false },
+  { name: 'provider-link', machine: providerLinkMachine, restorable: false },
   { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
   { name: 'rails', machine: railsMachine, restorable: false },
   { name: 'rail-wait', machine: railWaitMachine, restorable: false },
   { name: 'reader', machine: readerMachine, restorable: false },
   { name: 'reaper', machine: reaperMachine, restorable: true },
   { name: 'registry', machine: registryMachine, restorable: false },
+  { name: 'repair-run', machine: repairRunMachine, restorable: false },
   { name: 'store-proof', machine: storeProofMachine, restorable: false },
   { name: 'eviction', machine: evictionMachine, restorable: false },
   { name: 'stop', machine: stopMachine, restorable: false },

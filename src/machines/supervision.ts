@@ -67,7 +67,6 @@ export const supervision: readonly Root[] = [
         ],
       },
       { name: 'timerWriter', restart: 'backoff', about: 'checkpoint timers' },
-      { name: 'providerLink', restart: 'per-item', per: 'hosted node', about: 'a link to a hosted node' },
     ],
   },
   {
@@ -111,6 +110,13 @@ export const supervision: readonly Root[] = [
     restart: 'per-item',
     per: 'loopback port',
     about: 'inspector, metrics: shows, never touches',
+  },
+  {
+    name: 'providerLink',
+    runsIn: 'cotal provider',
+    restart: 'per-item',
+    per: 'hosted node',
+    about: 'a link to a hosted node',
   },
   { name: 'repairRun', runsIn: 'cotal repair', restart: 'never', about: 'the human-run repair' },
   {

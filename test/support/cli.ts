@@ -53,10 +53,10 @@ export function registerMesh(mesh: Mesh, home: string): void {
 }
 
 /** `cwd` unless told is the root of the mesh, so that no command needs `--root`. */
-export function cotalOf(mesh: Mesh, more: { cwd?: string } = {}): Cotal {
+export function cotalOf(mesh: Mesh, more: { cwd?: string; env?: Readonly<Record<string, string>> } = {}): Cotal {
   const home = join(mesh.root, 'home');
   registerMesh(mesh, home);
-  const env = { COTAL_HOME: home };
+  const env = { ...more.env, COTAL_HOME: home };
   const running = new Set<Running>();
   const start = (...args: string[]): Running => {
     const { COTAL_HOME: _home, ...inherited } = process.env;

@@ -6,6 +6,7 @@ import { type ErrorEntry, type ErrorKind, fill, type Placeholders } from './defi
 import { deliveryErrors } from './delivery.ts';
 import { inspectorErrors } from './inspector.ts';
 import { launcherErrors } from './launcher.ts';
+import { linkErrors } from './link.ts';
 import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
 import { providerErrors } from './provider.ts';
@@ -22,6 +23,7 @@ export const errorCatalogue = {
   ...cliErrors,
   ...providerErrors,
   ...inspectorErrors,
+  ...linkErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -14,6 +14,17 @@ export const providerErrors = defineErrors({
     template: 'HOSTED_ATTACH_MS is {attach}, which is not below HOSTED_REAP_MS of {reap}',
     help: 'Nothing was started. An incumbent must be open to arbitration before it is reaped.',
   },
+  'hosted.which': {
+    kind: 'refuse',
+    exit: 64,
+    template: 'one of --db and --persist-to says where the plane is kept',
+    help: 'Nothing was changed.',
+  },
+  'hosted.listen': {
+    kind: 'refuse',
+    template: 'cannot listen on {host}:{port}: {reason}',
+    help: 'Nothing was started. Give another --port, or 0 for a free one.',
+  },
   'hosted.no-wrangler': {
     kind: 'refuse',
     template: 'wrangler and the sources of the worker are not here',
@@ -43,6 +54,11 @@ export const providerErrors = defineErrors({
     kind: 'fatal',
     template: 'a statement has {count} parameters, more than the {most} that every storage takes',
     help: 'Nothing was stored. Give lists as one JSON parameter.',
+  },
+  'storage.open': {
+    kind: 'refuse',
+    template: 'cannot open the database {file}: {reason}',
+    help: 'Nothing was changed.',
   },
   'storage.migration': {
     kind: 'fatal',

@@ -4,6 +4,7 @@ import type { FactsOf, LogEntry } from './define.ts';
 import { deliveryEvents } from './delivery.ts';
 import { inspectorEvents } from './inspector.ts';
 import { launcherEvents } from './launcher.ts';
+import { linkEvents } from './link.ts';
 import { providerEvents } from './provider.ts';
 
 /** Every event that plane3 logs, by name. */
@@ -13,6 +14,7 @@ export const logCatalogue = {
   ...clientEvents,
   ...providerEvents,
   ...inspectorEvents,
+  ...linkEvents,
 } as const satisfies Record<string, LogEntry>;
 
 export type LogName = keyof typeof logCatalogue;

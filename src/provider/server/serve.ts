@@ -39,7 +39,7 @@ export interface HostedServer {
   stop(): Promise<void>;
 }
 
-/** @throws Plane3Error `hosted.limit`, `hosted.limits-crossed`, `storage.migration`; the system's error for a taken port. */
+/** @throws Plane3Error `hosted.limit`, `hosted.limits-crossed`, `storage.open`, `storage.migration`, `hosted.listen`. */
 export async function serveHosted(options: ServeOptions): Promise<HostedServer> {
   const limits = parseLimits(options.env);
   const database = openSqlite(options.db);

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { Plane3Error } from '../../domain/errors/catalogue.ts';
 import type { Engine } from '../engine/engine.ts';
 import { fault } from '../http/answers.ts';
 import { nodeCaller } from '../http/callers.ts';
@@ -39,7 +40,9 @@ export async function listen(
     void upgrade(engine, registries, sockets, { incoming, stream, head });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', ({ code, message }: NodeJS.ErrnoException) =>
+      reject(new Plane3Error('hosted.listen', { host, port, reason: code ?? message })),
+    );
     server.listen(port, host, resolve);
   });
   const { port: taken } = server.address() as AddressInfo;

@@ -10,10 +10,20 @@ const KEPT_STATEMENTS = 500;
 
 /** Opens a database file, or `:memory:`, and brings it to the newest migration. */
 export function openSqlite(file: string, folder: string = MIGRATIONS): DatabaseSync {
-  const database = new DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 5_000 });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+  const database = opened(file);
   migrate(database, folder);
   return database;
+}
+
+/** @throws Plane3Error `storage.open` for a file that is not there to be made, or is no database. */
+function opened(file: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 5_000 });
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    return database;
+  } catch (error) {
+    throw new Plane3Error('storage.open', { file, reason: error instanceof Error ? error.message : String(error) });
+  }
 }
 
 /** Each migration and its record go in together, in the order of their numbers. */

@@ -7,6 +7,8 @@ export interface TcpProxy {
   readonly url: string;
   /** From now on nothing is forwarded, not even a close. */
   freeze(): void;
+  /** New connections go through again; those that were frozen stay so. */
+  thaw(): void;
   close(): Promise<void>;
 }
 
@@ -14,11 +16,13 @@ export async function proxyTo(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let isFrozen = false;
+  const frozen = new WeakSet<Socket>();
+  const holds = (socket: Socket): boolean => isFrozen || frozen.has(socket);
   const forward = (from: Socket, to: Socket): void => {
     sockets.add(from);
-    from.on('data', (data) => isFrozen || to.write(data));
-    from.on('end', () => isFrozen || to.end());
-    from.on('close', () => isFrozen || to.destroy());
+    from.on('data', (data) => holds(from) || to.write(data));
+    from.on('end', () => holds(from) || to.end());
+    from.on('close', () => holds(from) || to.destroy());
     from.on('error', () => undefined);
   };
   const server: Server = createServer({ allowHalfOpen: true }, (near) => {
@@ -33,6 +37,10 @@ export async function proxyTo(target: string): Promise<TcpProxy> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     freeze() {
       isFrozen = true;
+    },
+    thaw() {
+      for (const socket of sockets) frozen.add(socket);
+      isFrozen = false;
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -57,6 +57,11 @@ export class Site {
     return { workspace: this.workspace, node: this.node };
   }
 
+  /** The key of the workspace. */
+  get key(): string {
+    return this.#key;
+  }
+
   get token(): string {
     return this.#token;
   }

@@ -1,0 +1,96 @@
+/**
+ * Pending entries that come from outside of CHAT: written straight into INBOX, as mentions (generation 0), so that the
+ * reader judges them by the member's read ACL alone. For the bridge of a provider link.
+ */
+import { createHash } from 'node:crypto';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { carriedSize, encodeEntry, MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
+import { type Member, memberKey } from '../../domain/names.ts';
+import { inboxPrefix } from '../../domain/permissions.ts';
+import { entrySubject, streams } from '../../domain/subjects.ts';
+import type { Silent } from '../ports.ts';
+import { GatedBroker } from './gated-broker.ts';
+
+export interface HostedEntriesSetting {
+  readonly space: string;
+  /** Name of the writer in the entries: `provider-link`. */
+  readonly writer: string;
+  readonly timeoutMs: number;
+  /** How long one connection and its credential are used. */
+  readonly renewAfterMs: number;
+  /** A connection with the rights of the delivery profile; dialled again when it is lost. */
+  dial(): Promise<{ readonly connection: NatsConnection; readonly publicKey: string }>;
+}
+
+const NOT_FOUND = 404;
+
+export class HostedEntries {
+  readonly #setting: HostedEntriesSetting;
+  #open: { readonly broker: GatedBroker; readonly until: number } | undefined;
+
+  constructor(setting: HostedEntriesSetting) {
+    this.#setting = setting;
+  }
+
+  async store(of: { member: Member; channel: string; msgId: string; seq: number; post: Uint8Array }) {
+    const broker = await this.#broker();
+    if ('kind' in broker) return broker;
+    const { member, channel, seq, post } = of;
+    const size = carriedSize(post, channel);
+    if (size > broker.maxPayload) return { kind: 'unfit', why: `${size} bytes of ${broker.maxPayload}` } as const;
+    const { space, writer } = this.#setting;
+    const key = memberKey(member);
+    const outcome = await broker.each([
+      {
+        subject: entrySubject(space, member, channel),
+        data: encodeEntry(post, { channel, seq, reason: 'live-mention', generation: 0 }),
+        headers: { [WRITER_HEADER]: writer, [MEMBER_HEADER]: key },
+        msgId: createHash('sha256').update(`hosted\n${channel}\n${key}\n${of.msgId}`).digest('hex'),
+      },
+    ]);
+    if (!Array.isArray(outcome)) return outcome;
+    const [stored] = outcome;
+    if (stored?.kind === 'stored' || stored?.kind === 'duplicate')
+      return { kind: 'stored', entrySeq: stored.seq } as const;
+    return { kind: 'silent', why: JSON.stringify(stored ?? 'nothing was answered') } as const;
+  }
+
+  async gone({ entrySeqs }: { entrySeqs: readonly number[] }) {
+    const broker = await this.#broker();
+    if ('kind' in broker) return broker;
+    const subject = `$JS.API.DIRECT.GET.${streams(this.#setting.space).inbox}`;
+    const gone: number[] = [];
+    for (const seq of entrySeqs) {
+      const read = await broker.inTurn(() => broker.request(subject, { seq }));
+      if (read.kind !== 'reply') return { kind: 'silent', why: read.kind === 'silent' ? read.why : read.kind } as const;
+      if (read.message.headers?.code === NOT_FOUND) gone.push(seq);
+    }
+    return { kind: 'read', entrySeqs: gone } as const;
+  }
+
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    await open?.broker.connection.close();
+  }
+
+  async #broker(): Promise<GatedBroker | Silent> {
+    const now = performance.now();
+    if (this.#open !== undefined && !this.#open.broker.connection.isClosed() && now < this.#open.until)
+      return this.#open.broker;
+    await this.close();
+    try {
+      const { connection, publicKey } = await this.#setting.dial();
+      const broker = new GatedBroker({
+        connection,
+        inboxPrefix: inboxPrefix(publicKey),
+        timeoutMs: this.#setting.timeoutMs,
+        gate: () => (connection.isClosed() ? 'the connection is closed' : undefined),
+      });
+      this.#open = { broker, until: now + this.#setting.renewAfterMs };
+      return broker;
+    } catch (error) {
+      return { kind: 'silent', why: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}
