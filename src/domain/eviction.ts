@@ -10,6 +10,9 @@ import { adminOps, type EvictionResult } from './rail.ts';
 /** Key of the cursor of one endpoint's instance. */
 export const cursorKey = (endpoint: string, instance: string): string => `eprepair.${endpoint}.${instance}`;
 
+/** The family of one lifecycle's credentials, where an endpoint's instance would stand; its instance is the uid. */
+export const AGENT_FAMILY = 'agent';
+
 const sortedUnique = (names: readonly string[]): boolean =>
   names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name);
 

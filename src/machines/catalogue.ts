@@ -1,4 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
+import { attachMachine } from './attach.machine.ts';
 import { brokerWatchMachine } from './broker-watch.machine.ts';
 import { childMachine } from './child.machine.ts';
 import { credentialMachine } from './credential.machine.ts';
@@ -6,10 +7,13 @@ import { daemonMachine } from './daemon.machine.ts';
 import { doorMachine } from './door.machine.ts';
 import { durableMembershipMachine } from './durable-membership.machine.ts';
 import { evictionMachine } from './eviction.machine.ts';
+import { familyMachine } from './family.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
+import { gateRepairMachine } from './gate-repair.machine.ts';
 import { laneMachine } from './lane.machine.ts';
 import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
+import { managerMachine } from './manager.machine.ts';
 import { membershipMachine } from './membership.machine.ts';
 import { providerLinkMachine } from './provider-link.machine.ts';
 import { providerSocketMachine } from './provider-socket.machine.ts';
@@ -17,8 +21,11 @@ import { railWaitMachine } from './rail-wait.machine.ts';
 import { railsMachine } from './rails.machine.ts';
 import { readerMachine } from './reader.machine.ts';
 import { reaperMachine } from './reaper.machine.ts';
+import { registrationMachine } from './registration.machine.ts';
 import { registryMachine } from './registry.machine.ts';
+import { renewalMachine } from './renewal.machine.ts';
 import { repairRunMachine } from './repair-run.machine.ts';
+import { retirementMachine } from './retirement.machine.ts';
 import { stopMachine } from './stop.machine.ts';
 import { storeProofMachine } from './store-proof.machine.ts';
 import { systemMachine } from './system.machine.ts';
@@ -61,6 +68,13 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'repair-run', machine: repairRunMachine, restorable: false },
   { name: 'store-proof', machine: storeProofMachine, restorable: false },
   { name: 'eviction', machine: evictionMachine, restorable: false },
+  { name: 'attach', machine: attachMachine, restorable: false },
+  { name: 'family', machine: familyMachine, restorable: false },
+  { name: 'gate-repair', machine: gateRepairMachine, restorable: false },
+  { name: 'manager', machine: managerMachine, restorable: false },
+  { name: 'registration', machine: registrationMachine, restorable: false },
+  { name: 'renewal', machine: renewalMachine, restorable: false },
+  { name: 'retirement', machine: retirementMachine, restorable: false },
   { name: 'stop', machine: stopMachine, restorable: false },
   { name: 'system', machine: systemMachine, restorable: false },
 ];

@@ -5,6 +5,7 @@ import { deliveryEvents } from './delivery.ts';
 import { inspectorEvents } from './inspector.ts';
 import { launcherEvents } from './launcher.ts';
 import { linkEvents } from './link.ts';
+import { managerEvents } from './manager.ts';
 import { providerEvents } from './provider.ts';
 
 /** Every event that plane3 logs, by name. */
@@ -12,6 +13,7 @@ export const logCatalogue = {
   ...deliveryEvents,
   ...launcherEvents,
   ...clientEvents,
+  ...managerEvents,
   ...providerEvents,
   ...inspectorEvents,
   ...linkEvents,

@@ -1,0 +1,202 @@
+/**
+ * renewal: standing credentials are signed again at half of their life, by one renewer, into the store that the daemon re-reads.
+ *
+ *   RN1  nothing is signed before the renewal lease is ours
+ *   RN2  adopted is recorded only of an answer that says so for the very fingerprint that was signed
+ *   RN3  what was signed and not adopted is offered again, and not signed again
+ *   RN4  every pass ends in a record of its outcome, and the next one is due: none is missed, none follows at once
+ */
+import { assign, raise, setup } from 'xstate';
+import type { RailWaitBounds } from '../domain/manager-numbers.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { type RailWaitOutcome, railWaitMachine } from './rail-wait.machine.ts';
+
+export type DueFact =
+  | { type: 'credentials.due'; names: readonly string[] }
+  /** `waitMs`: until the first one has half of its life behind it. */
+  | { type: 'credentials.fresh'; waitMs: number }
+  | { type: 'store.unreadable'; reason: string };
+export type OwnFact =
+  | { type: 'renewal.ours' }
+  | { type: 'renewal.held'; by: string }
+  | { type: 'renewal.unanswered'; reason: string };
+export type SignFact =
+  /** `fingerprint`: of the delivery credential; empty where it was not among them. */
+  | { type: 'credentials.signed'; names: readonly string[]; fingerprint: string }
+  | { type: 'signing.failed'; reason: string };
+export type RecordedFact = { type: 'outcome.recorded' };
+
+export interface RenewalRecord {
+  readonly outcome: 'adopted' | 'signed' | 'held' | 'refused' | 'failed';
+  readonly names: readonly string[];
+  readonly fingerprint: string;
+  readonly reason: string;
+}
+
+export interface RenewalInput {
+  readonly rail: string;
+  readonly wait: RailWaitBounds;
+  readonly retryMs: number;
+}
+interface RenewalContext extends RenewalInput, RenewalRecord {
+  readonly waitMs: number;
+  /** Signed and not adopted yet. */
+  readonly offered: string;
+}
+
+type Adoption = { adopted?: unknown; fingerprint?: unknown };
+
+const renewal = setup({
+  types: {
+    context: {} as RenewalContext,
+    events: {} as DueFact | OwnFact | SignFact | RecordedFact | RailWaitOutcome | EffectFailed,
+    input: {} as RenewalInput,
+  },
+  actors: {
+    lookAtCredentials: asked<DueFact, undefined>('lookAtCredentials'),
+    ownRenewal: asked<OwnFact, undefined>('ownRenewal'),
+    signCredentials: asked<SignFact, { names: readonly string[] }>('signCredentials'),
+    railWait: railWaitMachine,
+    recordOutcome: asked<RecordedFact, RenewalRecord>('recordOutcome'),
+  },
+  actions: {
+    told: raise(answerOf<DueFact | OwnFact | SignFact | RecordedFact | RailWaitOutcome>()),
+    faulted: raise(surpriseOf),
+    keepDue: assign((_, { names }: { names: readonly string[] }) => ({ names })),
+    keepWait: assign((_, { waitMs }: { waitMs: number }) => ({ waitMs })),
+    keepSigned: assign(({ context }, of: { names: readonly string[]; fingerprint: string }) => ({
+      names: of.names,
+      fingerprint: of.fingerprint,
+      offered: of.fingerprint === '' ? context.offered : of.fingerprint,
+      outcome: 'signed' as const,
+      reason: '',
+    })),
+    keepOffer: assign(({ context }) => ({ fingerprint: context.offered })),
+    keepOutcome: assign((_, of: { outcome: RenewalRecord['outcome']; reason: string }) => of),
+    keepAdopted: assign({ outcome: 'adopted', reason: '', offered: '' }),
+  },
+  guards: {
+    isOffered: ({ context }) => context.offered !== '',
+    isAdopted: ({ context }, { data }: { data: unknown }) => {
+      const { adopted, fingerprint } = (data as Adoption | null) ?? {};
+      return adopted === true && fingerprint === context.offered;
+    },
+    isForDaemon: ({ context }, { fingerprint }: { fingerprint: string }) =>
+      fingerprint !== '' || context.offered !== '',
+    isNobodyDue: ({ context }) => context.names.length === 0,
+    isSettled: ({ context }) => context.outcome === 'adopted' || context.outcome === 'signed',
+  },
+  delays: {
+    untilDue: ({ context }) => Math.min(Math.max(context.waitMs, 1_000), 2 ** 31 - 1),
+    retry: ({ context }) => context.retryMs,
+  },
+});
+
+const fact = <E>({ event }: { event: E }): E => event;
+const recorded = <E>(outcome: RenewalRecord['outcome'], reason: (event: E) => string) =>
+  ({
+    target: '#renewal.Recording',
+    actions: { type: 'keepOutcome', params: ({ event }: { event: E }) => ({ outcome, reason: reason(event) }) },
+  }) as const;
+const because = ({ reason }: { reason: string }): string => reason;
+const said = ({ message }: { message: string }): string => message;
+
+export const renewalMachine = renewal.createMachine({
+  id: 'renewal',
+  context: ({ input }) => ({
+    ...input,
+    outcome: 'signed',
+    names: [],
+    fingerprint: '',
+    reason: '',
+    waitMs: 0,
+    offered: '',
+  }),
+  initial: 'Looking',
+  on: {
+    ...deafToLateFailures,
+    'effect.failed': {
+      target: '.Retrying',
+      actions: {
+        type: 'keepOutcome',
+        params: ({ event: { effect, message } }) => ({ outcome: 'failed', reason: `${effect} failed: ${message}` }),
+      },
+    },
+  },
+  states: {
+    Looking: {
+      invoke: { id: 'lookAtCredentials', src: 'lookAtCredentials', ...ends },
+      on: {
+        'credentials.due': { target: 'Owning', actions: { type: 'keepDue', params: fact } },
+        'credentials.fresh': [
+          { guard: 'isOffered', target: 'Owning', actions: { type: 'keepDue', params: () => ({ names: [] }) } },
+          { target: 'Waiting', actions: { type: 'keepWait', params: fact } },
+        ],
+        'store.unreadable': recorded('failed', because),
+      },
+    },
+    /** Nobody is due: the time until the first one is runs. */
+    Waiting: { after: { untilDue: 'Looking' } },
+    Owning: {
+      invoke: { id: 'ownRenewal', src: 'ownRenewal', ...ends },
+      on: {
+        'renewal.ours': [{ guard: 'isNobodyDue', target: 'Reloading', actions: 'keepOffer' }, { target: 'Signing' }],
+        'renewal.held': recorded('held', ({ by }) => `${by} renews`),
+        'renewal.unanswered': recorded('failed', because),
+      },
+    },
+    Signing: {
+      invoke: {
+        id: 'signCredentials',
+        src: 'signCredentials',
+        input: ({ context: { names } }) => ({ names }),
+        ...ends,
+      },
+      on: {
+        'credentials.signed': [
+          {
+            guard: { type: 'isForDaemon', params: fact },
+            target: 'Reloading',
+            actions: [{ type: 'keepSigned', params: fact }, 'keepOffer'],
+          },
+          { target: 'Recording', actions: { type: 'keepSigned', params: fact } },
+        ],
+        'signing.failed': recorded('failed', because),
+      },
+    },
+    Reloading: {
+      invoke: {
+        id: 'railWait',
+        src: 'railWait',
+        input: ({ context: { wait, rail, offered } }) => ({
+          ...wait,
+          rail,
+          op: 'reloadCreds',
+          args: { expected: offered },
+        }),
+        ...ends,
+      },
+      on: {
+        'wait.answered': [
+          { guard: { type: 'isAdopted', params: fact }, target: 'Recording', actions: 'keepAdopted' },
+          recorded('refused', () => 'the daemon did not adopt it'),
+        ],
+        'wait.refused': recorded('refused', said),
+        'wait.unreadable': recorded('failed', said),
+        'wait.denied': recorded('failed', said),
+        'wait.silent': recorded('failed', said),
+        'wait.failed': recorded('failed', said),
+      },
+    },
+    Recording: {
+      invoke: {
+        id: 'recordOutcome',
+        src: 'recordOutcome',
+        input: ({ context: { outcome, names, fingerprint, reason } }) => ({ outcome, names, fingerprint, reason }),
+        ...ends,
+      },
+      on: { 'outcome.recorded': [{ guard: 'isSettled', target: 'Looking' }, { target: 'Retrying' }] },
+    },
+    Retrying: { after: { retry: 'Looking' } },
+  },
+});
