@@ -24,6 +24,7 @@ import { natsLeaseRows } from './services/nats/lease-rows.ts';
 import { answerLiveness, type ResponderState } from './services/nats/liveness.ts';
 import { type Owed, readOwed } from './services/nats/owed.ts';
 import { Sweeper } from './services/nats/sweep.ts';
+import { writeTimers } from './services/nats/timer-writer.ts';
 import type { Clock, Journal, SecretStore, Stoppable } from './services/ports.ts';
 import { Tally } from './services/tally.ts';
 import { Start } from './start.ts';
@@ -212,6 +213,14 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         await start.close();
       },
       credential: renewal.services,
+      timers: {
+        clock,
+        write: (tell) =>
+          writeTimers(
+            { space, dial: () => start.dial(), gate, timeoutMs: numbers.effectTimeoutMs, journal, tally },
+            tell,
+          ),
+      },
       hearConnection: (tell) => start.residence.hear(tell),
       answerLiveness: (lost): Stoppable =>
         start.residence.accompany(({ connection }) =>

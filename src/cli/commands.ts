@@ -53,6 +53,14 @@ export const commands: readonly CommandEntry[] = [
   { name: 'post', summary: 'post to a channel', load: () => import('./post.ts') },
   { name: 'inbox', summary: 'read what is owed to an agent, and confirm it', load: () => import('./inbox.ts') },
   { name: 'inspect', summary: 'watch the machines of a running process', load: () => import('./inspect.ts') },
+  {
+    name: 'timer',
+    summary: 'checkpoint timers of workflows',
+    commands: [
+      { name: 'arm', summary: 'ask for a timer, and say whether it is armed', load: () => import('./timer-arm.ts') },
+      { name: 'list', summary: 'what is armed, what has fired, what waits', load: () => import('./timer-list.ts') },
+    ],
+  },
   { name: 'pending', summary: 'what is owed to whom, without content', load: () => import('./pending.ts') },
   {
     name: 'provider',

@@ -37,7 +37,7 @@ export async function keysOf({ root, space }: Place): Promise<MeshKeys> {
   return { operator, space: keys };
 }
 
-export type MintedProfile = 'manager' | 'provisioner' | 'observer';
+export type MintedProfile = 'manager' | 'provisioner' | 'observer' | 'scheduler';
 
 export interface Opened {
   readonly connection: NatsConnection;
@@ -77,6 +77,7 @@ function profileOf(profile: MintedProfile, { space }: Place, keys: MeshKeys): Pr
     case 'manager':
       return { profile, space, principal: CLI_PRINCIPAL };
     case 'provisioner':
+    case 'scheduler':
       return { profile, space };
     case 'observer':
       return { profile, account: keys.space.account.publicKey };

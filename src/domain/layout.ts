@@ -71,6 +71,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 /** 2.15 refuses the 1001st consumer of a stream that names no number of its own. */
 const MAX_CONSUMERS = 100_000;
+/** What a writer of timers that was killed had in hand comes back after this long; arming it twice does no harm. */
+const TIMER_ACK_WAIT = 10 * SECOND;
 /** Where the store remembers the quota: metadata of INBOX. */
 export const QUOTA_METADATA = 'plane3-quota';
 
@@ -162,7 +164,7 @@ const durable = (name: string, more: Partial<ConsumerLayout> = {}): ConsumerLayo
 /** The consumers that are made together with the streams. */
 export const standingConsumers = (space: string): { stream: string; config: ConsumerLayout }[] => [
   { stream: streams(space).chat, config: durable(FANOUT_CONSUMER) },
-  { stream: streams(space).timerRequests, config: durable(timerConsumer(space)) },
+  { stream: streams(space).timerRequests, config: durable(timerConsumer(space), { ack_wait: TIMER_ACK_WAIT }) },
 ];
 
 /** A member's own durable on DLV. Every acknowledgement is sampled: that is how the daemon sees a confirmation. */

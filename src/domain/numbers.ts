@@ -44,6 +44,9 @@ export const numbers = {
   /** A hand-off that the broker refuses is tried again, first after this long, doubling up to the limit, for ever. */
   backOffMs: 250,
   backOffLimitMs: 30_000,
+  /** A timer writer that has ended is started again after this long, doubling up to the limit. */
+  timerRetryMs: 5_000,
+  timerRetryLimitMs: 300_000,
   /** A stop that takes longer than this is cut short. */
   drainMs: 2_000,
   /** A process that was sent SIGTERM gets SIGKILL after this long … */

@@ -21,6 +21,7 @@ import {
   streams,
   timerConsumer,
 } from './subjects.ts';
+import { timerSubjects } from './timers.ts';
 
 export interface Permissions {
   readonly publish: readonly string[];
@@ -46,6 +47,8 @@ function rightsOf(profile: Profile): Permissions {
       return manager(profile.space, profile.principal);
     case 'provisioner':
       return provisioner(profile.space);
+    case 'scheduler':
+      return scheduler(profile.space);
     case 'observer':
       return { publish: [`$SYS.REQ.ACCOUNT.${profile.account}.CONNZ`], subscribe: [] };
     case 'evictor':
@@ -89,8 +92,7 @@ function delivery(space: string): Permissions {
       ...keepConsumer(stream.timerRequests, timerConsumer(space)),
       ...pull(stream.timerRequests, timerConsumer(space)),
       ...reads.flatMap(watch),
-      ...[stream.chat, stream.inbox, stream.dlv, ...reads.map(bucketStream)].flatMap(directGet),
-      `${API}.DIRECT.GET.${stream.timers}.>`,
+      ...[stream.chat, stream.inbox, stream.dlv, stream.timers, ...reads.map(bucketStream)].flatMap(directGet),
       ...[stream.inbox, stream.dlv].flatMap((name) => [
         `${API}.STREAM.PURGE.${name}`,
         `${API}.STREAM.MSG.DELETE.${name}`,
@@ -173,6 +175,15 @@ function provisioner(space: string): Permissions {
       ...directGet(bucketStream(bucket.channels)),
       keySubject(bucket.channels, '>'),
     ],
+    subscribe: [],
+  };
+}
+
+/** Asks for timers, and looks at what became of them. */
+function scheduler(space: string): Permissions {
+  const stream = streams(space);
+  return {
+    publish: [timerSubjects(space, 'schedule'), ...directGet(stream.timers), streamInfo(stream.timerRequests)],
     subscribe: [],
   };
 }

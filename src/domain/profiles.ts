@@ -2,12 +2,21 @@ import type { Member } from './names.ts';
 
 /** The credential profiles of a mesh: who needs one, for how long it is good, and which account signs it. */
 
-export const PROFILES = ['delivery', 'agent', 'manager', 'observer', 'evictor', 'claims', 'provisioner'] as const;
+export const PROFILES = [
+  'delivery',
+  'agent',
+  'manager',
+  'observer',
+  'evictor',
+  'claims',
+  'provisioner',
+  'scheduler',
+] as const;
 export type ProfileName = (typeof PROFILES)[number];
 
 /** What a credential is asked for: the profile with the facts that its rights depend on. */
 export type Profile =
-  | { readonly profile: 'delivery' | 'provisioner'; readonly space: string }
+  | { readonly profile: 'delivery' | 'provisioner' | 'scheduler'; readonly space: string }
   | { readonly profile: 'manager'; readonly space: string; readonly principal: string }
   | {
       readonly profile: 'agent';
@@ -27,7 +36,7 @@ const DAY_S = 24 * HOUR_S;
 
 /**
  * Life of a credential in seconds. An agent's has no end of its own: its lifecycle ends by retirement, which revokes the
- * key. The provisioner's and the claims user's are made for one command.
+ * key. The provisioner's, the scheduler's and the claims user's are made for one command.
  */
 export const LIFE_S: Readonly<Record<ProfileName, number | undefined>> = {
   delivery: DAY_S,
@@ -37,6 +46,7 @@ export const LIFE_S: Readonly<Record<ProfileName, number | undefined>> = {
   evictor: 30 * DAY_S,
   claims: 60,
   provisioner: 600,
+  scheduler: 600,
 };
 
 /** Profiles whose users live in the system account. */

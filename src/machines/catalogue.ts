@@ -29,6 +29,7 @@ import { retirementMachine } from './retirement.machine.ts';
 import { stopMachine } from './stop.machine.ts';
 import { storeProofMachine } from './store-proof.machine.ts';
 import { systemMachine } from './system.machine.ts';
+import { timerWriterMachine } from './timer-writer.machine.ts';
 
 /**
  * Every machine of the project, for whatever walks over all of them: path tests, mutants, diagrams, the inspector.
@@ -77,4 +78,5 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'retirement', machine: retirementMachine, restorable: false },
   { name: 'stop', machine: stopMachine, restorable: false },
   { name: 'system', machine: systemMachine, restorable: false },
+  { name: 'timer-writer', machine: timerWriterMachine, restorable: false },
 ];

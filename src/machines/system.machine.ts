@@ -5,6 +5,7 @@
  *   B1  the connection's own events are the only source of news about the broker
  *   B5  an expired credential suspends the watch of the broker; what the connection does then is the credential's
  *   B6  a connection that was replaced is heard no more
+ *   T4  the timer writer works while the daemon serves; its end is told and takes nothing else down
  *   U1  `serving` is a tag of this machine only while its daemon says so
  */
 import { assign, raise, sendTo, setup } from 'xstate';
@@ -19,6 +20,7 @@ import { credentialMachine } from './credential.machine.ts';
 import type { DaemonEnd, DaemonInput, DaemonReport } from './daemon.facts.ts';
 import { daemonMachine } from './daemon.machine.ts';
 import { deafToLateFailures, heard, reasonOf } from './effects.ts';
+import { timerWriterMachine } from './timer-writer.machine.ts';
 
 export type SystemEvent =
   | ConnectionFact
@@ -61,6 +63,7 @@ const system = setup({
     daemon: daemonMachine,
     brokerWatch: brokerWatchMachine,
     credential: credentialMachine,
+    timerWriter: timerWriterMachine,
     hearConnection: heard<ConnectionFact, undefined>('hearConnection'),
     answerLiveness: heard<LivenessFact, undefined>('answerLiveness'),
   },
@@ -77,6 +80,7 @@ const system = setup({
     tellStarted: (_, _facts: { type: 'daemon.started' }) => {},
     tellQuiesced: (_, _facts: { why: string }) => {},
     tellLivenessLost: (_, _facts: { why: string }) => {},
+    tellTimersLost: (_, _facts: { why: string }) => {},
   },
   guards: {
     isResident: ({ context }, { connection }: { connection: number }) => connection === context.connection,
@@ -150,6 +154,12 @@ export const systemMachine = system.createMachine({
         Binding: { on: { 'daemon.serving': 'Serving' } },
         Serving: {
           tags: 'serving',
+          invoke: {
+            id: 'timerWriter',
+            systemId: 'timer-writer',
+            src: 'timerWriter',
+            onError: { actions: { type: 'tellTimersLost', params: ({ event }) => ({ why: reasonOf({ event }) }) } },
+          },
           on: {
             'daemon.started': {
               actions: [

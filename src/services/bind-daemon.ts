@@ -15,6 +15,7 @@ import { bindCredential, type CredentialServices } from './bind-credential.ts';
 import { bindFanout, bindRails, bindReader, bindRegistry, type DeliveryServices } from './bind-delivery.ts';
 import { ask, listen } from './bind-effects.ts';
 import { bindLease, type LeaseServices } from './bind-lease.ts';
+import { bindTimerWriter, type TimerServices } from './bind-timers.ts';
 import type { Stoppable } from './ports.ts';
 
 /** One step of the start: done, or a refusal that is thrown. */
@@ -41,6 +42,7 @@ export interface DaemonServices extends DeliveryServices {
 
 export interface SystemServices extends DaemonServices {
   readonly credential: CredentialServices;
+  readonly timers: Pick<TimerServices, 'clock' | 'write'>;
   hearConnection(tell: (news: ConnectionFact) => void): Stoppable;
   /** Answers everybody who asks whether the responder is bound. */
   answerLiveness(lost: (why: string) => void): Stoppable;
@@ -114,6 +116,7 @@ export function bindSystem(services: SystemServices) {
         },
       }),
       credential: bindCredential(services.credential),
+      timerWriter: bindTimerWriter({ ...services, ...services.timers }),
       hearConnection: listen<ConnectionFact, undefined>((tell) => services.hearConnection(tell)),
       answerLiveness: listen<LivenessFact, undefined>((tell) =>
         services.answerLiveness((why) => tell({ type: 'liveness.lost', why })),
@@ -124,6 +127,7 @@ export function bindSystem(services: SystemServices) {
       tellStarted: () => journal.tell('daemon.started'),
       tellQuiesced: (_, facts) => journal.tell('daemon.quiesced', facts),
       tellLivenessLost: (_, facts) => journal.tell('liveness.lost', facts),
+      tellTimersLost: (_, { why }) => journal.tell('timers.down', { why, nextTry: 'the next start' }),
     },
   });
 }

@@ -13,6 +13,7 @@ import { agent } from '../support/permission-table/agent.ts';
 import { delivery } from '../support/permission-table/delivery.ts';
 import { manager } from '../support/permission-table/manager.ts';
 import { provisioner } from '../support/permission-table/provisioner.ts';
+import { scheduler } from '../support/permission-table/scheduler.ts';
 import { claims, evictor, observer } from '../support/permission-table/system.ts';
 import type { Facts, Part, Row } from '../support/permission-table/words.ts';
 import { deniedPublishes, deniedSubscriptions, under } from '../support/rights.ts';
@@ -30,6 +31,7 @@ const NAMES: readonly Exclude<ProfileName, 'agent'>[] = [
   'evictor',
   'claims',
   'provisioner',
+  'scheduler',
 ];
 const PROFILES: readonly ProfileName[] = ['agent', ...NAMES];
 
@@ -61,13 +63,23 @@ const profileOf = (name: ProfileName): Profile => {
       return { profile: 'observer', account: mesh.keys.account.publicKey };
     case 'delivery':
     case 'provisioner':
+    case 'scheduler':
       return { profile: name, space };
     default:
       return { profile: name };
   }
 };
 
-const TABLE: Record<ProfileName, Part> = { delivery, agent, manager, observer, evictor, claims, provisioner };
+const TABLE: Record<ProfileName, Part> = {
+  delivery,
+  agent,
+  manager,
+  observer,
+  evictor,
+  claims,
+  provisioner,
+  scheduler,
+};
 
 const facts = (): Facts => ({
   alice: alice.member,

@@ -86,6 +86,7 @@ const principalOf: Record<Exclude<ProfileName, 'agent'>, string> = {
   observer: 'local.observer',
   evictor: 'local.evictor',
   claims: 'local.claims',
+  scheduler: 'local.scheduler',
 };
 
 export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
@@ -111,6 +112,7 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
     switch (profile) {
       case 'delivery':
       case 'provisioner':
+      case 'scheduler':
         return { profile, space };
       case 'manager':
         return { profile, space, principal };

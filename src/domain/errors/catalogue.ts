@@ -10,6 +10,7 @@ import { linkErrors } from './link.ts';
 import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
 import { providerErrors } from './provider.ts';
+import { timerErrors } from './timers.ts';
 
 /** Every error that plane3 can report, by code. */
 export const errorCatalogue = {
@@ -24,6 +25,7 @@ export const errorCatalogue = {
   ...providerErrors,
   ...inspectorErrors,
   ...linkErrors,
+  ...timerErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -126,6 +126,21 @@ export const deliveryEvents = defineEvents({
     level: 'warn',
     meaning: 'Nobody outside is answered whether the responder is bound. Delivery does not notice.',
   },
+  'timers.down': {
+    level: 'warn',
+    line: '! delivery: timer writer is down ({why}), next try at {nextTry}; no workflow pause is armed meanwhile',
+    meaning: 'The pump of checkpoint timers has ended. What is armed fires all the same. Delivery does not notice.',
+  },
+  'timers.running-again': {
+    level: 'info',
+    line: '✓ delivery: timer writer running again',
+    meaning: 'Requests that waited are armed now.',
+  },
+  'timer.refused': {
+    level: 'warn',
+    line: '! delivery: timer request {subject} is refused: {reason}',
+    meaning: 'The request is terminated; nothing is armed for it.',
+  },
   'rail.fault': { level: 'error', meaning: 'A request could not be answered for a reason nobody expected.' },
   'rail.dropped': { level: 'warn', meaning: 'A request whose reply subject lies outside its own subtree.' },
 });

@@ -195,5 +195,22 @@ export const samples = samplesOf(systemMachine, {
       when: ({ before }) => !before.begun,
       holds: (step) => (step.after.is('Starting') && step.started('daemon') !== undefined) || 'it is not',
     },
+    {
+      clause: 'T4',
+      says: 'the timer writer works while the daemon serves, and only then',
+      when: ({ before, after }) => before.is('Watching.Serving') || after.is('Watching.Serving'),
+      holds: ({ before, after, from }) =>
+        after.running('timerWriter') === (after.is('Watching.Serving') && from !== 'timerWriter') ||
+        (before.is('Watching.Serving') && after.is('Watching.Serving')) ||
+        'it does not',
+    },
+    {
+      clause: 'T4',
+      says: 'the end of the timer writer is told, and changes nothing else',
+      when: (step) => step.from === 'timerWriter' && step.heard('effect.failed'),
+      holds: (step) =>
+        (told(step, 'tellTimersLost') && step.before.is('Watching.Serving') && step.after.is('Watching.Serving')) ||
+        'it is not told, or takes something down',
+    },
   ],
 });

@@ -27,7 +27,7 @@ export const delivery: Part = {
         api('CONSUMER.CREATE.EPT_REQ_main.timerw_main'),
         api('CONSUMER.INFO.EPT_REQ_main.timerw_main'),
         api('CONSUMER.DELETE.EPT_REQ_main.timerw_main'),
-        api('DIRECT.GET.EPT_main.cotal.main.ept.e.i.1.t.armed'),
+        ...direct('EPT_main'),
         api('CONSUMER.MSG.NEXT.EPT_REQ_main.timerw_main'),
         '$JS.ACK.EPT_REQ_main.timerw_main.1.1.1.1.0',
       ],

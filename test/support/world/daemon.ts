@@ -3,6 +3,7 @@ import { type Actor, createActor } from 'xstate';
 import { numbers as defaults, type Numbers } from '../../../src/domain/numbers.ts';
 import type { ConnectionFact } from '../../../src/machines/broker-watch.machine.ts';
 import type { systemMachine } from '../../../src/machines/system.machine.ts';
+import type { TimerWriterFact } from '../../../src/machines/timer-writer.machine.ts';
 import { bindSystem } from '../../../src/services/bind-daemon.ts';
 import type { Unsettled } from '../../../src/services/delivery/fanout-work.ts';
 import { ServingPeriod } from '../../../src/services/delivery/period.ts';
@@ -24,6 +25,12 @@ export interface MemoryDaemonOptions {
   readonly pace?: Pace;
   readonly numbers?: Partial<Numbers>;
   readonly standby?: boolean;
+}
+
+/** Nobody asks for a timer in this world. */
+function writesTimers(tell: (fact: TimerWriterFact) => void) {
+  tell({ type: 'writer.running' });
+  return { stop: async () => {} };
 }
 
 export class MemoryDaemon {
@@ -90,6 +97,7 @@ export class MemoryDaemon {
           answer: () => {},
           silence: () => {},
         },
+        timers: { clock: time.clock, write: writesTimers },
         hearConnection: (tell) => this.#hearConnection(tell),
         answerLiveness: () => ({ stop: nothing }),
         measureOutage: ({ since }) => ({ elapsedMs: clock.now().monotonicMs - since, stalledMs: 0 }),
