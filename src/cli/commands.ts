@@ -61,6 +61,11 @@ export const commands: readonly CommandEntry[] = [
       { name: 'list', summary: 'what is armed, what has fired, what waits', load: () => import('./timer-list.ts') },
     ],
   },
+  {
+    name: 'replay',
+    summary: "a recorded history through today's machines: where would they act otherwise",
+    load: () => import('./replay.ts'),
+  },
   { name: 'pending', summary: 'what is owed to whom, without content', load: () => import('./pending.ts') },
   {
     name: 'provider',

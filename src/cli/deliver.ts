@@ -8,7 +8,7 @@ import type { ExitCode } from './failure.ts';
 import { portOf } from './flags.ts';
 import { type Define, examples } from './frame.ts';
 import { journalOf } from './journal.ts';
-import { httpFlag, inspectFlag, inspectPort, watched } from './watching.ts';
+import { httpFlag, inspectFlag, inspectPort, recordFlag, watched } from './watching.ts';
 
 interface DeliverOptions {
   readonly server?: string;
@@ -18,6 +18,7 @@ interface DeliverOptions {
   readonly launched?: string;
   readonly inspect?: string | true;
   readonly http?: number;
+  readonly record?: string;
 }
 
 export const define: Define = (command, frame) => {
@@ -28,6 +29,7 @@ export const define: Define = (command, frame) => {
     .option('--standby', 'wait for the lease when another daemon holds it, and take over')
     .option(inspectFlag, 'open the inspector on a loopback port, a free one unless told: see "cotal inspect"')
     .option(httpFlag, 'metrics and health on a loopback port: /metrics, /healthz, /readyz', portOf('--http'))
+    .option(recordFlag, 'write every step of every machine to a new file, for "cotal replay"; no bodies, no tokens')
     // Given by `cotal up`: how it knows this run on the lease row, and that it does not itself undo a stop.
     .addOption(new Option('--launched <incarnation>').hideHelp());
   command.action(
@@ -39,7 +41,7 @@ export const define: Define = (command, frame) => {
       const journal = journalOf('delivery', logPath(name));
       if (launched === undefined) clearStopped(name);
       else if (isStopped(name)) return 0;
-      const watch = await watched({ ...name, journal, inspect, http: options.http });
+      const watch = await watched({ ...name, journal, inspect, http: options.http, record: options.record });
       const end = async (asked: DaemonOptions): Promise<Ended> => {
         const daemon = createDaemon(asked);
         watch?.show(daemon.exhibit);
@@ -69,7 +71,7 @@ export const define: Define = (command, frame) => {
         if (launched !== undefined) reportEnd({ end: 'refused', message: error.message });
         return error.exit === 64 ? 64 : 1;
       } finally {
-        watch?.close();
+        await watch?.close();
       }
     }),
   );
@@ -77,6 +79,6 @@ export const define: Define = (command, frame) => {
     command,
     'cotal deliver --space main',
     'cotal deliver --space main --root /srv/mesh --standby',
-    'cotal deliver --inspect 9229',
+    'cotal deliver --inspect 9229 --http 9464',
   );
 };

@@ -79,7 +79,7 @@ export const define: Define = (command, frame) => {
       stopped.addEventListener('abort', () => up.stop(String(stopped.reason)));
       progress.say('starting');
       const ended = await up.run();
-      watch?.close();
+      await watch?.close();
       progress.stop();
       if (ended.code !== 0 && ended.end !== 'unbound') {
         if (ended.help !== '') call.out.remark(`  ${ended.help}`);

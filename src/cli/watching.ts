@@ -10,6 +10,7 @@ export const inspectFlag = '--inspect [port]';
 export const inspectPort = (given: string | true | undefined): number | undefined =>
   given === undefined ? undefined : given === true ? 0 : portOf('--inspect')(given);
 
+export const recordFlag = '--record <file>';
 export const httpFlag = '--http <port>';
 
 /** Undefined where nobody asked to watch. */
@@ -18,10 +19,12 @@ export async function watched(
     readonly journal: Journal;
     readonly inspect: number | undefined;
     readonly http?: number | undefined;
+    readonly record?: string | undefined;
   },
 ): Promise<Watch | undefined> {
   const steps = process.env.COTAL_LOG_LEVEL === 'debug';
-  if (options.inspect === undefined && options.http === undefined && !steps) return undefined;
+  const { inspect, http, record } = options;
+  if (inspect === undefined && http === undefined && record === undefined && !steps) return undefined;
   const { watchProcess } = await import('../inspector/watch.ts');
   return watchProcess({ ...options, steps });
 }

@@ -10,6 +10,7 @@ import { type AddressName, removeAddress, writeAddress } from './address.ts';
 import { healthSite } from './health.ts';
 import { Inspector } from './inspector.ts';
 import { type Exhibit, Metrics } from './metrics.ts';
+import { record } from './recorder.ts';
 import { Ring } from './ring.ts';
 import { openSite, type Site } from './site.ts';
 import { logSteps } from './step-log.ts';
@@ -21,6 +22,8 @@ export interface WatchOptions extends AddressName {
   readonly inspect: number | undefined;
   /** Port of metrics and health; 0 takes a free one; undefined: nobody asks. */
   readonly http?: number | undefined;
+  /** New file that every step is written to. */
+  readonly record?: string | undefined;
   /** Whether every step goes to the journal: it costs, so only where somebody reads it. */
   readonly steps?: boolean;
 }
@@ -30,19 +33,26 @@ export interface Watch {
   readonly inspect: (event: InspectionEvent) => void;
   /** What the metrics are gathered from, once it is there; until then the process is alive and not ready. */
   show(exhibit: Exhibit): void;
-  /** Closes what is open. The process ends without it just as well. */
-  close(): void;
+  /** Closes what is open; resolves when a recording is written whole. */
+  close(): Promise<void>;
 }
 
 const BACK_OFF_MS = 1_000;
 const BACK_OFF_LIMIT_MS = 30_000;
 
-/** Undefined where nobody asked for anything. */
+/**
+ * Undefined where nobody asked for anything.
+ * @throws Plane3Error `record.file` for a file that cannot be written; nothing was opened.
+ */
 export function watchProcess(options: WatchOptions): Watch | undefined {
-  const { what, journal, inspect, http, steps = false } = options;
-  if (inspect === undefined && http === undefined && !steps) return undefined;
+  const { what, journal, inspect, http, record: file, steps = false } = options;
+  if (inspect === undefined && http === undefined && file === undefined && !steps) return undefined;
   const tap = new Tap({ failed: once((error) => journal.tell('inspector.fault', { message: String(error) })) });
-  const closing: (() => void)[] = [];
+  const closing: (() => unknown)[] = [];
+  if (file !== undefined) {
+    const recording = record({ file, process: what, space: options.space, journal, tap });
+    closing.push(() => recording.stop());
+  }
   if (steps) logSteps(tap, journal);
   if (inspect !== undefined) {
     const inspector = new Inspector({ process: what, space: options.space, ring: new Ring(tap) });
@@ -70,8 +80,8 @@ export function watchProcess(options: WatchOptions): Watch | undefined {
   return {
     inspect: tap.inspect,
     show: (exhibit) => metrics?.show(exhibit),
-    close: () => {
-      for (const close of closing.splice(0)) close();
+    close: async () => {
+      await Promise.all(closing.splice(0).map((close) => close()));
     },
   };
 }

@@ -84,10 +84,11 @@ describe('what is shown of a context or an event', () => {
 });
 
 describe('the catalogue of shown fields', () => {
-  it('says hidden of everything that names key material or a body', () => {
+  it('shows nothing of its own of what names key material or a body', () => {
     const suspicious = Object.keys(shownFields).filter((field) =>
       /token|jwt|seed|secret|cred|proof|challenge|signature|body|payload|parts|data|password/i.test(field),
     );
-    for (const field of suspicious) expect(shownFields[field], field).toBe('hidden');
+    // Made of shown fields and nothing else is as good: whatever it has to hide is no such field.
+    for (const field of suspicious) expect(['hidden', 'fields'], field).toContain(shownFields[field]);
   });
 });

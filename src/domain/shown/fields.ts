@@ -155,12 +155,14 @@ export const shownFields: Readonly<Record<string, Shown>> = {
   due: 'name',
   next: 'name',
 
+  // A machine of its own; a credential itself is no such thing, and hidden.
+  credential: 'fields',
+
   // Never.
   token: 'hidden',
   jwt: 'hidden',
   seed: 'hidden',
   creds: 'hidden',
-  credential: 'hidden',
   proofKey: 'hidden',
   proofAttestation: 'hidden',
   challenge: 'hidden',
