@@ -91,4 +91,9 @@ export const commands: readonly CommandEntry[] = [
       },
     ],
   },
+  {
+    name: 'completion',
+    summary: 'completions for bash, zsh and fish',
+    load: () => import('./completion.ts'),
+  },
 ];

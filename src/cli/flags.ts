@@ -25,11 +25,19 @@ const MOST_PORT = 65_535;
 /** A port; 0 takes a free one. */
 export const portOf = (name: string): ((text: string) => number) => whole(name, 0, MOST_PORT);
 
+/** A reader that also says which words it takes, for completions. */
+export interface WordReader<Word extends string> {
+  (text: string): Word;
+  readonly words: readonly Word[];
+}
+
 /** One of the words that an option takes. */
-export const oneOf =
-  <const Word extends string>(name: string, words: readonly Word[]) =>
-  (text: string): Word => {
-    const found = words.find((word) => word === text);
-    if (found !== undefined) return found;
-    throw new Plane3Error('flag.word', { name, input: text, words: words.join(', ') });
-  };
+export const oneOf = <const Word extends string>(name: string, words: readonly Word[]): WordReader<Word> =>
+  Object.assign(
+    (text: string): Word => {
+      const found = words.find((word) => word === text);
+      if (found !== undefined) return found;
+      throw new Plane3Error('flag.word', { name, input: text, words: words.join(', ') });
+    },
+    { words },
+  );

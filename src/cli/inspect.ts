@@ -24,12 +24,12 @@ export const define: Define = (command, frame) => {
     .argument(
       '[process]',
       `whose machines: ${inspected.join(', ')} (default: the first of these that runs with --inspect)`,
+      oneOf('process', inspected),
     )
     .option('--no-open', 'only say where it is')
     .option('--stately', "Stately's own inspector in place of our page: it is loaded from stately.ai");
   command.action(
-    frame.action(async (call, asked: string | undefined, flags: InspectFlags): Promise<ExitCode> => {
-      const wanted = asked === undefined ? undefined : oneOf('process', inspected)(asked);
+    frame.action(async (call, wanted: Inspected | undefined, flags: InspectFlags): Promise<ExitCode> => {
       const place = call.place();
       const running = await answering(place);
       const [what, address] = choose(place, running, wanted);

@@ -40,6 +40,11 @@ export class Output {
     if (!this.json) process.stdout.write(`${line}\n`);
   }
 
+  /** Begins a new picture: a terminal is cleared, elsewhere what was said stays. */
+  clear(): void {
+    if (!this.json && process.stdout.isTTY === true) process.stdout.write('\x1b[H\x1b[2J');
+  }
+
   /** A remark beside the answer, on stderr. Prefixes: ! warning, • note, ✓ good news, ✗ failure. */
   remark(line: string): void {
     const colour: Paint | undefined = line.startsWith('✗') ? 'red' : line.startsWith('!') ? 'yellow' : undefined;
