@@ -2,15 +2,7 @@
  * Every command, in the order of `cotal --help`. A command's file is loaded only when it is asked for. To add one: write its
  * file with `export const define: Define`, and a line here.
  */
-import type { Define } from './frame.ts';
-
-export interface CommandEntry {
-  readonly name: string;
-  readonly summary: string;
-  readonly load?: () => Promise<{ define: Define }>;
-  /** Commands below this one: `agent add`. */
-  readonly commands?: readonly CommandEntry[];
-}
+import type { CommandEntry } from './frame.ts';
 
 export const commands: readonly CommandEntry[] = [
   { name: 'up', summary: 'start the mesh: broker and delivery daemon', load: () => import('./up.ts') },

@@ -1,4 +1,5 @@
 /** The command line: arguments → command → exit code. */
+import { commands } from './commands.ts';
 import { tellFailure } from './failure.ts';
 import { Frame } from './frame.ts';
 import { Output } from './output.ts';
@@ -8,7 +9,7 @@ import { addCommands, createProgram } from './program.ts';
 async function main(argv: readonly string[]): Promise<number> {
   const out = new Output({ json: argv.includes('--json') });
   const program = createProgram();
-  const frame = new Frame({ out, shared: () => program.opts<SharedOptions>() });
+  const frame = new Frame({ out, shared: () => program.opts<SharedOptions>(), commands });
   addCommands(program, frame);
   const named = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
   try {

@@ -26,6 +26,15 @@ export type Work<Given extends readonly unknown[]> = (call: Call, ...given: Give
 
 export type Define = (command: Command, frame: Frame) => void;
 
+/** A line of the list of commands. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load?: () => Promise<{ define: Define }>;
+  /** Commands below this one: `agent add`. */
+  readonly commands?: readonly CommandEntry[];
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export class Frame {
@@ -33,10 +42,13 @@ export class Frame {
   readonly #shared: () => SharedOptions;
   #stop: AbortController | undefined;
   code: ExitCode = 0;
+  /** Every command there is, for those that speak of all of them. */
+  readonly commands: readonly CommandEntry[];
 
-  constructor({ out, shared }: { out: Output; shared: () => SharedOptions }) {
-    this.#out = out;
-    this.#shared = shared;
+  constructor(of: { out: Output; shared: () => SharedOptions; commands: readonly CommandEntry[] }) {
+    this.#out = of.out;
+    this.#shared = of.shared;
+    this.commands = of.commands;
   }
 
   /** Commander's action for a command. `Given`: its arguments in order, then its options. */

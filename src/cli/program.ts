@@ -1,7 +1,6 @@
 /** The command that all others lie below, with the options that every one of them takes. */
 import { Command, Option } from 'commander';
-import { type CommandEntry, commands } from './commands.ts';
-import { examples, type Frame } from './frame.ts';
+import { type CommandEntry, examples, type Frame } from './frame.ts';
 import { version } from './version.ts';
 
 export const withSharedOptions = (program: Command): Command =>
@@ -24,7 +23,7 @@ export const createProgram = (): Command =>
   );
 
 /** A command's file is loaded when it is asked for. */
-export function addCommands(parent: Command, frame: Frame, entries = commands): void {
+export function addCommands(parent: Command, frame: Frame, entries = frame.commands): void {
   const known = new Map(entries.map((entry) => [entry.name, entry]));
   for (const entry of entries) {
     const { name, summary, commands: below } = entry;

@@ -1,8 +1,7 @@
 /** Every command of the command line with its options, as it stands: what completions and the check of the help are made from. */
 import { Command } from 'commander';
-import { type CommandEntry, commands } from './commands.ts';
 import type { WordReader } from './flags.ts';
-import type { Frame } from './frame.ts';
+import type { CommandEntry, Frame } from './frame.ts';
 
 export interface OptionWords {
   /** `--tls`; an option without a long form has none here. */
@@ -27,7 +26,7 @@ const FILE = /<(?:file|dir|path|db)>/;
 
 /** Of everything below, and of `cotal` itself: `--help` is everywhere, the shared options are told with `cotal`. */
 export async function everyCommand(program: Command, frame: Frame): Promise<CommandWords[]> {
-  const found: CommandWords[] = [wordsOf([], program, commands)];
+  const found: CommandWords[] = [wordsOf([], program, frame.commands)];
   const walk = async (entries: readonly CommandEntry[], above: readonly string[]): Promise<void> => {
     for (const { name, summary, load, commands: below = [] } of entries) {
       const command = new Command(name).summary(summary).description(summary);
@@ -36,7 +35,7 @@ export async function everyCommand(program: Command, frame: Frame): Promise<Comm
       await walk(below, [...above, name]);
     }
   };
-  await walk(commands, []);
+  await walk(frame.commands, []);
   return found;
 }
 

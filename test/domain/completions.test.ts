@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { commands as all } from '../../src/cli/commands.ts';
 import { completionsFor, shells } from '../../src/cli/completions.ts';
 import { Frame } from '../../src/cli/frame.ts';
 import { Output } from '../../src/cli/output.ts';
 import { addCommands, createProgram } from '../../src/cli/program.ts';
 import { type CommandWords, everyCommand } from '../../src/cli/words.ts';
 
-const frame = new Frame({ out: new Output({ json: true }), shared: () => ({}) });
+const frame = new Frame({ out: new Output({ json: true }), shared: () => ({}), commands: all });
 let commands: CommandWords[] = [];
 beforeAll(async () => {
   commands = await everyCommand(createProgram(), frame);
