@@ -12,6 +12,18 @@ export interface BrokerTls {
   readonly caFile?: string;
 }
 
+export interface BrokerCluster {
+  /** Name of this server, unlike that of every other one in the cluster. */
+  readonly serverName: string;
+  readonly clusterName: string;
+  /** Where it listens for the others. */
+  readonly port: number;
+  /** Where the others listen: `nats://host:port`. */
+  readonly routes: readonly string[];
+  /** Address that the others are told to reach it at, where that is not the one it listens on. */
+  readonly advertise?: string;
+}
+
 export interface BrokerSettings {
   readonly root: string;
   readonly host?: string;
@@ -19,6 +31,8 @@ export interface BrokerSettings {
   readonly port: number;
   readonly durability: Durability;
   readonly tls?: BrokerTls;
+  /** One of several servers that keep one store together; absent: it is alone. */
+  readonly cluster?: BrokerCluster;
   /** Keys for JWT mode; absent in open mode, where everyone may do everything and nothing is durable for anyone. */
   readonly auth?: { readonly operator: OperatorKeys; readonly spaces: readonly SpaceKeys[] };
 }
@@ -34,7 +48,7 @@ export function renderConfig(settings: BrokerSettings): string {
   const folder = brokerFolder(settings.root);
   return `${JSON.stringify(
     {
-      server_name: 'plane3',
+      server_name: settings.cluster?.serverName ?? 'plane3',
       host: settings.host ?? LOOPBACK,
       port: settings.port,
       ports_file_dir: folder,
@@ -45,6 +59,7 @@ export function renderConfig(settings: BrokerSettings): string {
       },
       ...(settings.auth === undefined ? {} : authOf(folder, settings.auth)),
       ...(settings.tls === undefined ? {} : { tls: tlsOf(settings.tls) }),
+      ...(settings.cluster === undefined ? {} : { cluster: clusterOf(settings.cluster, settings.host ?? LOOPBACK) }),
     },
     undefined,
     2,
@@ -56,6 +71,16 @@ const tlsOf = (tls: BrokerTls) => ({
   key_file: tls.keyFile,
   ...(tls.caFile === undefined ? {} : { ca_file: tls.caFile }),
   handshake_first: 'auto',
+});
+
+/** Clients are not told of the other servers: they go where they were sent. */
+const clusterOf = ({ clusterName, port, routes, advertise }: BrokerCluster, host: string) => ({
+  name: clusterName,
+  host,
+  port,
+  no_advertise: true,
+  routes: [...routes],
+  ...(advertise === undefined ? {} : { advertise }),
 });
 
 /** Preloaded accounts replace older ones in the resolver's folder, so that a revocation made without a broker holds. */

@@ -1,6 +1,6 @@
 /** The network of a world: every leg of every call waits here until it is let through, in an order of the seed's choice. */
 import type { Leg, Pace } from '../../../src/services/memory/wire.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../../src/torture/random.ts';
 
 interface Waiting {
   readonly owner: number;

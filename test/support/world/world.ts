@@ -17,7 +17,7 @@ import type { Kept } from '../../../src/services/memory/stream.ts';
 import { MemoryDaemon } from './daemon.ts';
 import { Network } from './network.ts';
 import { Intervals, Person } from './people.ts';
-import { Random } from './random.ts';
+import { Random } from '../../../src/torture/random.ts';
 import { WorldTime } from './time.ts';
 
 export const SPACE = 'main';

@@ -1,0 +1,207 @@
+/**
+ * The broker of a run: one nats-server, or three that keep one store together. Each server has a folder of its own, keeps
+ * its port over restarts, and reaches the others through a proxy for each direction, so that it can be cut off.
+ */
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type BrokerOutcome, startBroker, stopBroker } from '../services/local/broker.ts';
+import { type BrokerCluster, brokerFolder, type Durability } from '../services/local/broker-config.ts';
+import type { OperatorKeys, SpaceKeys } from '../services/local/auth-store.ts';
+import type { NatsServer } from '../services/local/nats-binary.ts';
+import { TcpProxy } from './proxy.ts';
+
+export interface BrokersOptions {
+  readonly folder: string;
+  readonly servers: number;
+  readonly durability: Durability;
+  readonly binary: NatsServer;
+  readonly auth: { readonly operator: OperatorKeys; readonly spaces: readonly SpaceKeys[] };
+  /** Size of a disk of its own for each server, MiB; undefined: it lies where the folder lies. */
+  readonly diskMiB?: number;
+  dial(url: string): Promise<{ close(): Promise<void> }>;
+}
+
+/** A server that has just been started has up to this long to answer. */
+const PATIENCE_MS = 60_000;
+
+export class BrokerServer {
+  readonly name: string;
+  readonly root: string;
+  readonly #options: BrokersOptions;
+  readonly #cluster: (() => BrokerCluster) | undefined;
+  #child: ChildProcess | undefined;
+  #url = '';
+  #mounted = false;
+
+  constructor(options: BrokersOptions, name: string, cluster?: () => BrokerCluster) {
+    this.name = name;
+    this.#options = options;
+    this.#cluster = cluster;
+    this.root = join(options.folder, name);
+    if (options.diskMiB !== undefined) this.#mount(options.diskMiB);
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+  get isUp(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+  get hasDisk(): boolean {
+    return this.#mounted;
+  }
+
+  /** A disk that can be filled without filling anybody else's; where the system does not allow that there is none. */
+  #mount(sizeMiB: number): void {
+    const store = this.#store();
+    mkdirSync(store, { recursive: true });
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'tmpfs', store], { stdio: 'ignore' });
+      this.#mounted = true;
+    } catch {
+      this.#mounted = false;
+    }
+  }
+  #store(): string {
+    return join(brokerFolder(this.root), 'store');
+  }
+
+  async start(): Promise<void> {
+    const { durability, binary, auth, dial } = this.#options;
+    const outcome: BrokerOutcome = await startBroker({
+      root: this.root,
+      port: this.#url === '' ? -1 : Number(new URL(this.#url).port),
+      durability,
+      binary,
+      auth,
+      log: join(this.root, 'broker.log'),
+      dial,
+      timeoutMs: PATIENCE_MS,
+      ...(this.#cluster === undefined ? {} : { cluster: this.#cluster() }),
+    });
+    if (outcome.kind !== 'started') throw new Error(`${this.name} did not start: ${JSON.stringify(outcome)}`);
+    this.#child = outcome.child;
+    this.#url = outcome.url;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child !== undefined) await stopBroker(this.#child);
+  }
+
+  async kill(): Promise<void> {
+    if (!this.isUp || this.#child === undefined) return;
+    const gone = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await gone;
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.isUp) this.#child?.kill(signal);
+  }
+
+  /** Takes every free byte of its disk; `release` gives them back. */
+  fill(): void {
+    const block = Buffer.alloc(1 << 20);
+    const path = join(this.#store(), 'filler');
+    try {
+      for (;;) writeFileSync(path, block, { flag: 'a' });
+    } catch {
+      // Full: what was wanted.
+    }
+  }
+  release(): void {
+    rmSync(join(this.#store(), 'filler'), { force: true });
+  }
+
+  async dispose(): Promise<void> {
+    this.signal('SIGCONT');
+    await this.kill();
+    if (this.#mounted) execFileSync('umount', ['-l', this.#store()], { stdio: 'ignore' });
+  }
+}
+
+export class Brokers {
+  readonly servers: readonly BrokerServer[];
+  /** Proxies between the servers, by `from to`. */
+  readonly #ways: ReadonlyMap<string, TcpProxy>;
+  #last = 0;
+
+  private constructor(servers: readonly BrokerServer[], ways: ReadonlyMap<string, TcpProxy>) {
+    this.servers = servers;
+    this.#ways = ways;
+  }
+
+  static async start(options: BrokersOptions): Promise<Brokers> {
+    if (options.servers === 1) {
+      const alone = new BrokerServer(options, 'broker');
+      await alone.start();
+      return new Brokers([alone], new Map());
+    }
+    const names = Array.from({ length: options.servers }, (_, n) => `broker.${n + 1}`);
+    const ports = new Map<string, number>();
+    for (const name of names) ports.set(name, await freePort());
+    const ways = new Map<string, TcpProxy>();
+    for (const from of names) {
+      for (const to of names.filter((name) => name !== from)) {
+        ways.set(`${from} ${to}`, await TcpProxy.to(`nats://127.0.0.1:${ports.get(to)}`));
+      }
+    }
+    const servers = names.map(
+      (name) =>
+        new BrokerServer(options, name, () => ({
+          serverName: name.replace('.', '-'),
+          clusterName: 'plane3',
+          port: ports.get(name) ?? 0,
+          routes: names.filter((to) => to !== name).map((to) => ways.get(`${name} ${to}`)?.url ?? ''),
+          // Nobody reaches a server but through its proxies.
+          advertise: '127.0.0.1:1',
+        })),
+    );
+    await Promise.all(servers.map((server) => server.start()));
+    return new Brokers(servers, ways);
+  }
+
+  find(name: string): BrokerServer {
+    const server = this.servers.find((each) => each.name === name);
+    if (server === undefined) throw new Error(`there is no server "${name}"`);
+    return server;
+  }
+
+  /** A server that runs, another one at each call. */
+  url(): string {
+    for (let i = 0; i < this.servers.length; i++) {
+      const server = this.servers[this.#last++ % this.servers.length];
+      if (server?.isUp === true) return server.url;
+    }
+    return this.servers[0]?.url ?? '';
+  }
+
+  /** Cuts a server off from the others, or lets it back. */
+  partition(name: string, cut: boolean): void {
+    for (const [way, proxy] of this.#ways) {
+      if (!way.split(' ').includes(name)) continue;
+      proxy.refuse(cut);
+      if (cut) proxy.cut();
+    }
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.dispose()));
+    await Promise.all([...this.#ways.values()].map((proxy) => proxy.close()));
+  }
+}
+
+/** A port that nobody listens on now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -1,0 +1,50 @@
+/**
+ * One daemon serves: whatever the broker stored of a daemon (entries, copies, member rows) was stored while the lease row
+ * was not another daemon's, and no daemon took the row from one whose time had not passed.
+ */
+import { type HistoryRecord, type RecordOf, recordsOf } from '../history.ts';
+import { type Finding, finding } from './finding.ts';
+
+type Lease = RecordOf<'lease'>;
+
+/** The broker's clock is one clock, read for two streams. */
+const SLACK_MS = 50;
+
+export function doubleServing(history: readonly HistoryRecord[]): Finding[] {
+  const rows = recordsOf(history, 'lease').sort((a, b) => a.seq - b.seq);
+  const ttlMs = recordsOf(history, 'run')[0]?.leaseTtlMs ?? 30_000;
+  return [...takings(rows, ttlMs), ...foreignEffects(history, rows)].sort((a, b) => a.at - b.at);
+}
+
+/** A row of another daemon over one that had time left: compare-and-set makes that impossible, unless it was not used. */
+function takings(rows: readonly Lease[], ttlMs: number): Finding[] {
+  return rows.flatMap((row, i) => {
+    const before = rows[i - 1];
+    if (before === undefined || before.incarnation === '' || row.incarnation === '') return [];
+    if (before.incarnation === row.incarnation || row.seq !== before.seq + 1) return [];
+    const left = before.at + ttlMs - row.at;
+    return left > SLACK_MS
+      ? [finding('double-serving', row.at, `${row.incarnation} took the lease of ${before.incarnation}, ${Math.round(left)} ms early`)]
+      : [];
+  });
+}
+
+function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[]): Finding[] {
+  const effects = [
+    ...recordsOf(history, 'entry').map(({ at, writer, seq }) => ({ at, writer, what: `entry ${seq}` })),
+    ...recordsOf(history, 'copy').map(({ at, writer, seq }) => ({ at, writer, what: `copy ${seq}` })),
+    ...recordsOf(history, 'membership').map(({ at, writer, seq }) => ({ at, writer, what: `member row ${seq}` })),
+  ].sort((a, b) => a.at - b.at);
+  const found: Finding[] = [];
+  let next = 0;
+  let held: Lease | undefined;
+  for (const { at, writer, what } of effects) {
+    for (; next < rows.length && (rows[next]?.at ?? 0) <= at - SLACK_MS; next++) held = rows[next];
+    if (held === undefined || held.incarnation === '' || held.incarnation === writer) continue;
+    const after = rows[next];
+    // The row changes hands within the slack: it may be the writer's already.
+    if (after?.incarnation === writer && after.at <= at + SLACK_MS) continue;
+    found.push(finding('double-serving', at, `${what} of ${writer} was stored while ${held.incarnation} held the lease`));
+  }
+  return found;
+}

@@ -1,0 +1,113 @@
+/** A TCP proxy in front of a server, with faults in words: hold (one way or both), release, drop, cut, slow, refuse. Loopback only. */
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+
+export type Way = 'toBroker' | 'toClient';
+const WAYS = ['toBroker', 'toClient'] as const;
+
+export class TcpProxy {
+  readonly #server: Server;
+  readonly #target: () => string;
+  readonly #pairs = new Set<{ client: Socket; broker: Socket }>();
+  readonly #held: Record<Way, boolean> = { toBroker: false, toClient: false };
+  readonly #kept: Record<Way, (() => void)[]> = { toBroker: [], toClient: [] };
+  #delayMs = 0;
+  #refuses = false;
+  /** Connections that were made through it so far. */
+  accepted = 0;
+
+  private constructor(server: Server, target: () => string) {
+    this.#server = server;
+    this.#target = target;
+  }
+
+  /** Listens on a free loopback port and forwards to a URL; where that may change, it is asked for at each connection. */
+  static async to(target: string | (() => string)): Promise<TcpProxy> {
+    const server = createServer();
+    const proxy = new TcpProxy(server, typeof target === 'string' ? () => target : target);
+    server.on('connection', (client) => proxy.#join(client));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  #join(client: Socket): void {
+    if (this.#refuses) return void client.destroy();
+    const { hostname, port } = new URL(this.#target());
+    const broker = createConnection(Number(port), hostname);
+    this.accepted++;
+    const pair = { client, broker };
+    this.#pairs.add(pair);
+    const end = () => {
+      this.#pairs.delete(pair);
+      client.destroy();
+      broker.destroy();
+    };
+    for (const [from, into, way] of [
+      [client, broker, 'toBroker'],
+      [broker, client, 'toClient'],
+    ] as const) {
+      from.on('data', (data) => this.#carry(way, () => into.writable && into.write(data)));
+      from.on('close', () => this.#carry(way, end));
+      from.on('error', () => {});
+    }
+  }
+
+  #carry(way: Way, send: () => void): void {
+    if (this.#held[way]) this.#kept[way].push(send);
+    else if (this.#delayMs > 0) setTimeout(send, this.#delayMs);
+    else send();
+  }
+
+  /** Keeps bytes back, also the end of a connection; the sockets stay open. */
+  hold(...ways: Way[]): void {
+    for (const way of ways) this.#held[way] = true;
+  }
+
+  /** Lets what was kept back through, in order, and everything after it. */
+  release(): void {
+    for (const way of WAYS) {
+      this.#held[way] = false;
+      for (const send of this.#kept[way].splice(0)) send();
+    }
+  }
+
+  /** Forgets what was kept back, and ends every connection. */
+  drop(): void {
+    for (const way of WAYS) {
+      this.#held[way] = false;
+      this.#kept[way].splice(0);
+    }
+    this.cut();
+  }
+
+  /** Every byte takes this much longer from now on. */
+  slow(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
+  /** New connections are ended at once, while it lasts. */
+  refuse(refuses: boolean): void {
+    this.#refuses = refuses;
+  }
+
+  /** Ends every connection at once. */
+  cut(): void {
+    for (const { client, broker } of this.#pairs) {
+      client.destroy();
+      broker.destroy();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
