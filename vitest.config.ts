@@ -23,6 +23,7 @@ export default defineConfig({
       project('paths', ['paths'], { testTimeout: 60_000 }),
       project('integration', ['integration'], { testTimeout: 120_000 }),
       project('cli', ['cli'], { testTimeout: 240_000 }),
+      project('torture', ['torture'], { testTimeout: 240_000, serial: true }),
       project('worker', ['worker'], { testTimeout: 120_000, serial: true }),
       project('browser', ['browser'], { testTimeout: 120_000, serial: true }),
     ],

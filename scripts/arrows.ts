@@ -95,6 +95,7 @@ export const RULES: readonly Rule[] = [
   },
   { from: 'src/inspector/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
   { from: 'src/launch/', to: ['src/domain/', 'src/machines/', 'src/services/'], packages: 'any' },
+  { from: 'src/torture/', to: ['src/domain/', 'src/services/', 'src/client/', 'src/manager/'], packages: 'any' },
   { from: 'src/cli/', to: ['src/'], packages: 'any' },
   { from: 'src/admin-ops.ts', to: ['src/domain/', 'src/services/'], packages: [] },
   { from: 'src/renewal.ts', to: ['src/'], packages: 'any' },

@@ -88,4 +88,9 @@ export const commands: readonly CommandEntry[] = [
     summary: 'completions for bash, zsh and fish',
     load: () => import('./completion.ts'),
   },
+  {
+    name: 'torture',
+    summary: 'a fault run on a mesh of its own, with a verdict',
+    load: () => import('./torture.ts'),
+  },
 ];

@@ -7,6 +7,7 @@ import { principalOf } from '../domain/names.ts';
 import { chatOfChannel } from '../domain/subjects.ts';
 import type { AskFact, CloseFact, LiveFact, PlaneFact } from '../machines/durable-membership.facts.ts';
 import { durableMembershipMachine } from '../machines/durable-membership.machine.ts';
+import type { Known, Open } from '../machines/durable-membership.setup.ts';
 import { ask, listen } from '../services/bind-effects.ts';
 import type { PlaneRows } from '../services/nats/plane-rows.ts';
 import { askRail, type RailAnswer } from '../services/nats/rail-client.ts';
@@ -47,15 +48,39 @@ export function bindMembership(services: MembershipServices) {
     return { kind: 'row', row: listed.data.memberships.find((row) => row.channel === channel) };
   };
 
+  /** Closes a generation at the registry; 0: whichever it has. */
+  const leave = async (channel: string, generation: number): Promise<CloseFact> => {
+    if (services.open) return { type: 'leave.absent' };
+    let closing = generation;
+    if (closing === 0) {
+      const known = await rowOf(channel);
+      if (known.kind === 'no') return { type: 'leave.unanswered', reason: known.why };
+      if (known.row === undefined) return { type: 'leave.absent' };
+      closing = known.row.generation;
+    }
+    const args = { channel, generation: closing, lifecycleUid: member.uid };
+    const answer = await askRail({ ...question, op: 'durableLeave', args });
+    if (answer.kind === 'silent' || answer.kind === 'unreadable') {
+      return { type: 'leave.unanswered', reason: whyNot(answer) };
+    }
+    if (answer.kind !== 'answered') return { type: 'leave.refused', reason: whyNot(answer) };
+    const { left, dropped, reason = '' } = answer.data;
+    return left ? { type: 'leave.closed', generation: closing, dropped } : { type: 'leave.refused', reason };
+  };
+
   return durableMembershipMachine.provide({
     actors: {
       subscribeLive: listen<LiveFact, { channel: string }>((tell, { channel }) => subscribe(services, channel, tell)),
 
-      askDurable: ask<AskFact, { channel: string; generation: number }>(async ({ channel, generation }) => {
+      askDurable: ask<AskFact, Open>(async ({ channel, generation, owedLeave }) => {
         const no = (type: 'durable.withheld' | 'durable.unanswered', reason: string): AskFact => {
           return { type, reason, at: Date.now() };
         };
         if (services.open) return no('durable.withheld', OPEN_MODE);
+        if (owedLeave !== null) {
+          const left = await leave(channel, owedLeave);
+          if (left.type === 'leave.unanswered') return no('durable.unanswered', left.reason);
+        }
         if ((await rows.classOf(channel)) === 'live') return no('durable.withheld', LIVE_CHANNEL);
         if (generation > 0) {
           const known = await rowOf(channel);
@@ -82,24 +107,7 @@ export function bindMembership(services: MembershipServices) {
         };
       }),
 
-      closeDurable: ask<CloseFact, { channel: string; generation: number }>(async ({ channel, generation }) => {
-        if (services.open) return { type: 'leave.absent' };
-        let closing = generation;
-        if (closing === 0) {
-          const known = await rowOf(channel);
-          if (known.kind === 'no') return { type: 'leave.unanswered', reason: known.why };
-          if (known.row === undefined) return { type: 'leave.absent' };
-          closing = known.row.generation;
-        }
-        const args = { channel, generation: closing, lifecycleUid: member.uid };
-        const answer = await askRail({ ...question, op: 'durableLeave', args });
-        if (answer.kind === 'silent' || answer.kind === 'unreadable') {
-          return { type: 'leave.unanswered', reason: whyNot(answer) };
-        }
-        if (answer.kind !== 'answered') return { type: 'leave.refused', reason: whyNot(answer) };
-        const { left, dropped, reason = '' } = answer.data;
-        return left ? { type: 'leave.closed', generation: closing, dropped } : { type: 'leave.refused', reason };
-      }),
+      closeDurable: ask<CloseFact, Known>(({ channel, generation }) => leave(channel, generation)),
 
       followPlane: listen<PlaneFact, { channel: string; urgent: boolean }>((tell, input) =>
         services.open ? { stop: async () => {} } : watch.follow({ ...input, tell }),

@@ -18,6 +18,8 @@ export interface Backstop {
   readonly joinCursor: number;
   /** Generation that is known to be closed; 0 where none is. */
   readonly closed: number;
+  /** A leave that was asked for and not answered: the generation that it names, 0 for whichever is open; null where none is. */
+  readonly owedLeave: number | null;
   readonly shortfall: Shortfall | null;
   /** Why the backstop is not established; empty while it is. */
   readonly reason: string;
@@ -29,6 +31,7 @@ export const noBackstop: Backstop = {
   generation: 0,
   joinCursor: 0,
   closed: 0,
+  owedLeave: null,
   shortfall: null,
   reason: '',
   since: 0,
@@ -46,6 +49,7 @@ export const established = (known: Backstop, { generation, joinCursor, shortfall
   generation,
   joinCursor,
   closed: known.closed,
+  owedLeave: null,
   shortfall: shortfall ?? null,
   reason: '',
   since: 0,
@@ -61,9 +65,23 @@ export const unestablished = (known: Backstop, { reason, at }: { reason: string;
 export const closedAt = (known: Backstop, { generation }: { generation: number }): Backstop => ({
   ...known,
   closed: Math.max(known.closed, generation),
+  owedLeave: null,
   reason: '',
   since: 0,
 });
+
+/**
+ * The member joins again before its leave was answered. The leave may be carried out at any time: what it names is closed
+ * for good, whatever the registry says of it, and it is asked for once more before the registry is asked for a new generation.
+ */
+export const rejoining = (known: Backstop): Backstop => ({
+  ...known,
+  closed: Math.max(known.closed, known.generation),
+  owedLeave: known.generation,
+});
+
+/** The registry has nothing to leave, or refused: nothing is owed. */
+export const leaveSettled = (known: Backstop): Backstop => ({ ...known, owedLeave: null });
 
 /**
  * Whether a copy of this generation may still be surfaced. `leaving`: the member left, or is leaving: then nothing of what

@@ -7,6 +7,7 @@
  *       turned ready, the channel became durable, the connection came back (M8)
  *   A4  generations and cursors only move forward; an answer that is late, repeated or older changes nothing (M6)
  *   A5  a leave ends the live subscription first and names the generation that it closes; it is asked for until answered
+ *       Who joins again before that leaves first: a leave that is carried out late never ends what was granted since
  *   A6  a generation that somebody else closed is left, not opened again
  *
  * Who asks for the state looks at tags: `live` (subscribed), `durable`, `left`, and `settled` where an outcome is known.
@@ -14,15 +15,16 @@
 import type { EventObject } from 'xstate';
 import { noBackstop, openGeneration } from '../domain/backstop.ts';
 import type { DurableMembershipContext } from './durable-membership.facts.ts';
-import { type Channel, type Known, membership } from './durable-membership.setup.ts';
+import { type Channel, type Known, membership, type Open } from './durable-membership.setup.ts';
 import { deafToLateFailures, type EffectFailed, ends, reasonOf } from './effects.ts';
 
 const fact = <E>({ event }: { event: E }): E => event;
 const channelOf = ({ context }: { context: DurableMembershipContext }): Channel => ({ channel: context.channel });
 /** Asks for a membership: of the generation that is thought to be open, or for a new one. */
-const open = ({ context }: { context: DurableMembershipContext }): Known => ({
+const open = ({ context }: { context: DurableMembershipContext }): Open => ({
   channel: context.channel,
   generation: openGeneration(context.backstop),
+  owedLeave: context.backstop.owedLeave,
 });
 const known = ({ context }: { context: DurableMembershipContext }): Known => ({
   channel: context.channel,
@@ -243,8 +245,8 @@ export const durableMembershipMachine = membership.createMachine({
                 { type: 'keepDropped', params: fact },
               ],
             },
-            'leave.absent': '#durable-membership.Left',
-            'leave.refused': { target: '#durable-membership.Left', actions: whyOf },
+            'leave.absent': { target: '#durable-membership.Left', actions: 'keepLeaveSettled' },
+            'leave.refused': { target: '#durable-membership.Left', actions: [whyOf, 'keepLeaveSettled'] },
             'leave.unanswered': { target: 'Resting', actions: [whyOf, 'countFailure'] },
             'effect.failed': {
               target: 'Resting',
@@ -261,7 +263,7 @@ export const durableMembershipMachine = membership.createMachine({
           on: { 'plane.ready': 'Asking', 'connection.restored': 'Asking', 'leave.requested': 'Asking' },
         },
       },
-      on: { 'join.requested': { target: 'Subscribed', actions: 'begin' } },
+      on: { 'join.requested': { target: 'Subscribed', actions: ['begin', 'keepLeaveOwed'] } },
     },
   },
 });

@@ -1,6 +1,14 @@
 /** What the chart of a durable membership is made of: its effects, actions, guards and delays by name. */
 import { assign, raise, setup } from 'xstate';
-import { closedAt, established, type Grant, isForward, unestablished } from '../domain/backstop.ts';
+import {
+  closedAt,
+  established,
+  type Grant,
+  isForward,
+  leaveSettled,
+  rejoining,
+  unestablished,
+} from '../domain/backstop.ts';
 import { backOff } from '../domain/pacing.ts';
 import type {
   AskFact,
@@ -16,6 +24,8 @@ import { answerOf, asked, heard, surpriseOf } from './effects.ts';
 
 export type Channel = { channel: string };
 export type Known = Channel & { generation: number };
+/** `owedLeave`: a leave to be carried out first. */
+export type Open = Known & { owedLeave: number | null };
 
 export const membership = setup({
   types: {
@@ -26,7 +36,7 @@ export const membership = setup({
   },
   actors: {
     subscribeLive: heard<LiveFact, Channel>('subscribeLive'),
-    askDurable: asked<AskFact, Known>('askDurable'),
+    askDurable: asked<AskFact, Open>('askDurable'),
     closeDurable: asked<CloseFact, Known>('closeDurable'),
     followPlane: heard<PlaneFact, Channel & { urgent: boolean }>('followPlane'),
   },
@@ -38,6 +48,8 @@ export const membership = setup({
     keepCause: assign(({ context }, cause: Cause) => ({ backstop: unestablished(context.backstop, cause) })),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     keepClosed: assign(({ context }, of: { generation: number }) => ({ backstop: closedAt(context.backstop, of) })),
+    keepLeaveOwed: assign(({ context }) => ({ backstop: rejoining(context.backstop) })),
+    keepLeaveSettled: assign(({ context }) => ({ backstop: leaveSettled(context.backstop) })),
     keepDropped: assign((_, { dropped }: { dropped: number }) => ({ dropped })),
     keepWhy: assign((_, { reason }: { reason: string }) => ({ why: reason })),
   },

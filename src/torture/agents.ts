@@ -51,7 +51,14 @@ export class TortureAgent {
   #wanted = true;
   #again: NodeJS.Timeout | undefined;
 
-  private constructor(of: { name: string; member: Member; proxy: TcpProxy; creds: string; limit: number; options: AgentsOptions }) {
+  private constructor(of: {
+    name: string;
+    member: Member;
+    proxy: TcpProxy;
+    creds: string;
+    limit: number;
+    options: AgentsOptions;
+  }) {
     this.name = of.name;
     this.member = of.member;
     this.proxy = of.proxy;
@@ -60,7 +67,10 @@ export class TortureAgent {
     this.#options = of.options;
   }
 
-  static async make(options: AgentsOptions, of: { name: string; limit: number; read: string[]; post: string[] }): Promise<TortureAgent> {
+  static async make(
+    options: AgentsOptions,
+    of: { name: string; limit: number; read: string[]; post: string[] },
+  ): Promise<TortureAgent> {
     const { ground, file } = options;
     const { name, limit, read, post } = of;
     const { member, principal, creds } = await ground.addAgent(name, { read, post });

@@ -3,13 +3,14 @@
  * its port over restarts, and reaches the others through a proxy for each direction, so that it can be cut off.
  */
 import { type ChildProcess, execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { OperatorKeys, SpaceKeys } from '../services/local/auth-store.ts';
 import { type BrokerOutcome, startBroker, stopBroker } from '../services/local/broker.ts';
 import { type BrokerCluster, brokerFolder, type Durability } from '../services/local/broker-config.ts';
-import type { OperatorKeys, SpaceKeys } from '../services/local/auth-store.ts';
 import type { NatsServer } from '../services/local/nats-binary.ts';
 import { TcpProxy } from './proxy.ts';
 
@@ -34,6 +35,7 @@ export class BrokerServer {
   readonly #cluster: (() => BrokerCluster) | undefined;
   #child: ChildProcess | undefined;
   #url = '';
+  #port = 0;
   #mounted = false;
 
   constructor(options: BrokersOptions, name: string, cluster?: () => BrokerCluster) {
@@ -74,9 +76,10 @@ export class BrokerServer {
 
   async start(): Promise<void> {
     const { durability, binary, auth, dial } = this.#options;
+    if (this.#port === 0) this.#port = await freePort();
     const outcome: BrokerOutcome = await startBroker({
       root: this.root,
-      port: this.#url === '' ? -1 : Number(new URL(this.#url).port),
+      port: this.#port,
       durability,
       binary,
       auth,
@@ -87,6 +90,8 @@ export class BrokerServer {
     });
     if (outcome.kind !== 'started') throw new Error(`${this.name} did not start: ${JSON.stringify(outcome)}`);
     this.#child = outcome.child;
+    // It ends with the run, not after it.
+    this.#child.ref();
     this.#url = outcome.url;
   }
 
@@ -197,11 +202,20 @@ export class Brokers {
   }
 }
 
-/** A port that nobody listens on now. */
+/**
+ * A port that nobody listens on now, below those that the system gives to connections: a server that is down for a moment
+ * gets it again.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  for (;;) {
+    const port = randomInt(10_000, 30_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }

@@ -1,6 +1,5 @@
 /** Processes of a run: each with its log in a file, killed with the run at the latest. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -36,18 +35,29 @@ export class Child {
     const preload = (of.preload ?? []).flatMap((file) => ['--import', file]);
     this.process = spawn(
       process.execPath,
-      [...(isSource ? ['--conditions=plane3-source'] : []), '--disable-warning=ExperimentalWarning', ...preload, of.file, ...of.words],
+      [
+        ...(isSource ? ['--conditions=plane3-source'] : []),
+        '--disable-warning=ExperimentalWarning',
+        ...preload,
+        of.file,
+        ...of.words,
+      ],
       { stdio: ['pipe', log, log, 'pipe'], env: { ...process.env, ...of.env }, detached: true },
     );
     closeSync(log);
     running.add(this.process);
-    this.process.on('error', () => {});
     this.process.stdin?.on('error', () => {});
-    this.ended = once(this.process, 'exit').then(([code, signal]: [number | null, NodeJS.Signals | null]) => {
-      running.delete(this.process);
-      this.hasEnded = true;
-      return { code, signal };
+    this.ended = new Promise((resolve) => {
+      // A process that could not even be started has ended too.
+      this.process.once('error', () => this.#end(resolve, { code: null, signal: null }));
+      this.process.once('exit', (code, signal) => this.#end(resolve, { code, signal }));
     });
+  }
+
+  #end(resolve: (ended: Ended) => void, ended: Ended): void {
+    running.delete(this.process);
+    this.hasEnded = true;
+    resolve(ended);
   }
 
   signal(signal: NodeJS.Signals): void {

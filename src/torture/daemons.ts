@@ -1,9 +1,10 @@
 /** The daemons of a run: `cotal deliver --standby` as processes, each behind a proxy of its own, started again when they end. */
-import { readFileSync } from 'node:fs';
+
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJson } from '../domain/message.ts';
 import { variableOf } from '../domain/config.ts';
+import { readJson } from '../domain/message.ts';
 import type { Numbers } from '../domain/numbers.ts';
 import { Child, ownFile } from './child.ts';
 import type { Ground } from './ground.ts';
@@ -99,7 +100,15 @@ export class Daemon {
     });
     file.write({ kind: 'daemon', at: Date.now(), daemon: this.name, incarnation });
     void child.ended.then(({ code, signal }) => {
-      file.write({ kind: 'daemon-ended', at: Date.now(), daemon: this.name, incarnation, code, signal, said: endIn(said) });
+      file.write({
+        kind: 'daemon-ended',
+        at: Date.now(),
+        daemon: this.name,
+        incarnation,
+        code,
+        signal,
+        said: endIn(said),
+      });
       if (this.#wanted) this.#again = setTimeout(() => void this.start(), AGAIN_AFTER_MS);
     });
   }

@@ -9,7 +9,7 @@ import { connect } from '@nats-io/transport-node';
 import { memberConsumer } from '../domain/layout.ts';
 import { permissionsOf } from '../domain/permissions.ts';
 import type { Profile } from '../domain/profiles.ts';
-import { buckets, bucketStream, streams } from '../domain/subjects.ts';
+import { bucketStream, buckets, streams } from '../domain/subjects.ts';
 import { type AddedAgent, addAgent } from '../manager/lifecycle.ts';
 import { type Credential, credsText, newPair, readCreds } from '../services/credential.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../services/local/auth-store.ts';
@@ -22,6 +22,7 @@ import { Brokers } from './brokers.ts';
 import type { StepOf } from './schedule.ts';
 
 export const SPACE = 'torture';
+export const MANAGER = 'local.manager';
 /** What the broker says again of everything it stored goes here. */
 export const AUDIT = 'audit';
 
@@ -43,6 +44,8 @@ export class Ground {
   readonly #keys: { operator: OperatorKeys; space: SpaceKeys };
   readonly #ackWaitMs: number;
   readonly #open = new Map<string, Promise<NatsConnection>>();
+  /** Public key of the manager's connection: its replies come under it. */
+  managerKey = '';
 
   private constructor(of: {
     root: string;
@@ -66,7 +69,11 @@ export class Ground {
     const [binary, operator] = await Promise.all([findNatsServer(), operatorKeys({ root, create: true })]);
     const space = await spaceKeys({ root, space: SPACE, create: true });
     const keys = { operator, space };
-    const provisioner = await mint(keys, { profile: { profile: 'provisioner', space: SPACE }, name: 'provisioner', lifeS: null });
+    const provisioner = await mint(keys, {
+      profile: { profile: 'provisioner', space: SPACE },
+      name: 'provisioner',
+      lifeS: null,
+    });
     const brokers = await Brokers.start({
       folder,
       servers,
@@ -82,7 +89,8 @@ export class Ground {
     await connection.close();
     await ground.#audit();
     for (const name of ['observer', 'evictor'] as const) {
-      const profile: Profile = name === 'observer' ? { profile: name, account: space.account.publicKey } : { profile: name };
+      const profile: Profile =
+        name === 'observer' ? { profile: name, account: space.account.publicKey } : { profile: name };
       keepCreds(credsPath(root, SPACE, name), await mint(keys, { profile, name: `local.${name}` }));
     }
     return ground;
@@ -104,11 +112,15 @@ export class Ground {
     return known;
   }
   async #dial(who: 'manager' | 'everything'): Promise<NatsConnection> {
+    const profile: Profile = { profile: 'manager', space: SPACE, principal: MANAGER };
     const credential =
-      who === 'manager'
-        ? await mint(this.#keys, { profile: { profile: 'manager', space: SPACE, principal: 'local.manager' }, name: 'manager' })
-        : await this.#everything();
-    return dial(this.brokers.servers.map(({ url }) => url), credential, true);
+      who === 'manager' ? await mint(this.#keys, { profile, name: MANAGER }) : await this.#everything();
+    if (who === 'manager') this.managerKey = credential.publicKey;
+    return dial(
+      this.brokers.servers.map(({ url }) => url),
+      credential,
+      true,
+    );
   }
   async #everything(): Promise<Credential> {
     const pair = newPair('user');
@@ -137,7 +149,10 @@ export class Ground {
   }
 
   /** A lifecycle, its credential in a file, its durable with a short wait. */
-  async addAgent(name: string, grants: { read: readonly string[]; post: readonly string[] }): Promise<AddedAgent & { creds: string }> {
+  async addAgent(
+    name: string,
+    grants: { read: readonly string[]; post: readonly string[] },
+  ): Promise<AddedAgent & { creds: string }> {
     const connection = await this.connect('manager');
     const by = { managerInstance: 'torture', processEpoch: 1 };
     const added = await addAgent({ connection, keys: this.#keys, name, ...grants, by });
@@ -184,7 +199,10 @@ const dial = (servers: string | string[], credential: Credential, reconnect: boo
 async function provisioned(connection: NatsConnection, of: { leaseTtlMs: number; replicas: number }): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {
-    const outcome = await provision({ connection, space: SPACE, ...of }).catch((error: Error) => ({ kind: 'failed', what: error.message }));
+    const outcome = await provision({ connection, space: SPACE, ...of }).catch((error: Error) => ({
+      kind: 'failed',
+      what: error.message,
+    }));
     if (outcome.kind === 'ready') return;
     if (outcome.kind === 'differs' || Date.now() > deadline) throw new Error(`the space: ${JSON.stringify(outcome)}`);
     await pause(500);

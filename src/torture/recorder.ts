@@ -8,7 +8,7 @@ import { type HeaderLookup, readEntry, WRITER_HEADER } from '../domain/entry.ts'
 import { mentionsOf, readJson, readPost, shaped } from '../domain/message.ts';
 import { type Member, memberKey, readMember } from '../domain/names.ts';
 import { leaseRowSchema, memberRowSchema, readAcl } from '../domain/rows.ts';
-import { buckets, bucketStream, keySubject, LEASE_KEY, readMemberRowKey, streams } from '../domain/subjects.ts';
+import { bucketStream, buckets, keySubject, LEASE_KEY, readMemberRowKey, streams } from '../domain/subjects.ts';
 import { GatedBroker } from '../services/nats/gated-broker.ts';
 import { isMarker } from '../services/nats/stored-rows.ts';
 import { type StoredMessage, StreamStore } from '../services/nats/stream-store.ts';
@@ -28,6 +28,8 @@ export class Recorder {
   readonly #last = new Map<string, number>();
   /** Who has the lease, as far as it is known. */
   holder = '';
+  /** Whether whoever has it says that it serves. */
+  isServed = false;
   #filling: Promise<void> = Promise.resolve();
 
   constructor(of: { connection: NatsConnection; space: string; file: HistoryFile }) {
@@ -60,7 +62,13 @@ export class Recorder {
         if (seq > expected) void this.fill(stream, seq - 1);
         this.#last.set(stream, seq);
         const subject = header('Nats-Subject');
-        this.#write(stream, { seq, subject, storedAt: Date.parse(header('Nats-Time-Stamp')), data: message.data, header });
+        this.#write(stream, {
+          seq,
+          subject,
+          storedAt: Date.parse(header('Nats-Time-Stamp')),
+          data: message.data,
+          header,
+        });
       },
     });
     await this.#connection.flush();
@@ -123,7 +131,15 @@ export class Recorder {
         if (read.kind !== 'post') continue;
         count++;
         const { channel, message, principal } = read;
-        this.#file.write({ kind: 'post', at: storedAt, seq, channel, from: principal, id: message.id, mentions: mentionsOf(message) });
+        this.#file.write({
+          kind: 'post',
+          at: storedAt,
+          seq,
+          channel,
+          from: principal,
+          id: message.id,
+          mentions: mentionsOf(message),
+        });
       }
       after = page.messages.at(-1)?.seq ?? after;
       if (page.pending === 0 || page.messages.length === 0) return count;
@@ -150,7 +166,10 @@ export class Recorder {
   #write(stream: string, message: StoredMessage): void {
     const record = this.#recordOf(stream, message);
     if (record === undefined) return;
-    if (record.kind === 'lease') this.holder = record.incarnation;
+    if (record.kind === 'lease') {
+      this.holder = record.incarnation;
+      this.isServed = record.ready;
+    }
     this.#file.write(record);
   }
 
@@ -164,7 +183,15 @@ export class Recorder {
         const read = readEntry(space, subject, header, data);
         if (read.kind !== 'entry') return undefined;
         const { channel, seq: post, generation } = read.entry;
-        return { kind: 'entry', ...base, member: memberKey(read.member), channel, post, generation, writer: header(WRITER_HEADER) };
+        return {
+          kind: 'entry',
+          ...base,
+          member: memberKey(read.member),
+          channel,
+          post,
+          generation,
+          writer: header(WRITER_HEADER),
+        };
       }
       case streams(space).dlv: {
         const read = readEnvelope(space, subject, header, data);

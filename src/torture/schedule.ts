@@ -39,7 +39,13 @@ export const stepSchema = z.discriminatedUnion('do', [
   /** The daemon runs with a credential that ends after `lifeS`, and is given a new one after `forMs`. */
   z.object({ at, do: z.literal('expire'), target, forMs, lifeS: z.int().min(1) }),
   /** The daemon runs with a credential that lacks a right. */
-  z.object({ at, do: z.literal('deny'), target, forMs, right: z.enum(['entries', 'copies', 'removal', 'memberships']) }),
+  z.object({
+    at,
+    do: z.literal('deny'),
+    target,
+    forMs,
+    right: z.enum(['entries', 'copies', 'removal', 'memberships']),
+  }),
   z.object({ at, do: z.literal('fill'), target, forMs }),
   /** The daemon's clock is wrong by this much, or jumps by it. */
   z.object({ at, do: z.literal('skew'), target, forMs, byMs: z.int() }),
@@ -48,10 +54,7 @@ export const stepSchema = z.discriminatedUnion('do', [
 ]);
 export type Step = z.infer<typeof stepSchema>;
 export type StepOf<D extends Step['do']> = Extract<Step, { do: D }>;
-export type FaultStep = Exclude<
-  Step,
-  { do: 'post' | 'join' | 'leave' | 'grant' | 'retire' | 'careless' }
->;
+export type FaultStep = Exclude<Step, { do: 'post' | 'join' | 'leave' | 'grant' | 'retire' | 'careless' }>;
 
 const DEEDS = ['post', 'join', 'leave', 'grant', 'retire', 'careless'] as const;
 export const isFault = (step: Step): step is FaultStep => !(DEEDS as readonly string[]).includes(step.do);
@@ -78,7 +81,9 @@ export function scheduleOf(options: ScheduleOptions): Step[] {
   const { durationMs, agents } = options;
   const names = Array.from({ length: agents }, (_, n) => agentName(n));
   const steps: Step[] = names.flatMap((name) =>
-    DURABLE_CHANNELS.filter(() => random.chance(0.7)).map((channel): Step => ({ at: 0, do: 'join', agent: name, channel })),
+    DURABLE_CHANNELS.filter(() => random.chance(0.7)).map(
+      (channel): Step => ({ at: 0, do: 'join', agent: name, channel }),
+    ),
   );
   const living = new Set(names);
   for (let at = 1_000, n = 0; at < durationMs; at += random.below(2 * STEP_GAP_MS)) {
@@ -118,9 +123,7 @@ function deed(random: Random, at: number, living: readonly string[], n: number):
     case 'careless':
       return { at, do: 'careless', agent: who, forMs: 500 + random.below(6_000) };
     case 'retire':
-      return living.length > 3
-        ? { at, do: 'retire', agent: who }
-        : { at, do: 'careless', agent: who, forMs: 1_000 };
+      return living.length > 3 ? { at, do: 'retire', agent: who } : { at, do: 'careless', agent: who, forMs: 1_000 };
   }
 }
 
@@ -152,7 +155,10 @@ function fault(random: Random, at: number, of: ScheduleOptions & { names: readon
     [2, () => ({ at, do: 'expire', target: daemon, lifeS: 3, forMs: 6_000 })],
     [2, () => ({ at, do: 'deny', target: daemon, forMs: 4_000, right: random.pick(RIGHTS) })],
     [1, () => ({ at, do: 'fill', target: 'disk', forMs: 3_000 })],
-    [2, () => ({ at, do: 'skew', target: daemon, forMs: 5_000, byMs: random.pick([-600_000, -5_000, 5_000, 600_000]) })],
+    [
+      2,
+      () => ({ at, do: 'skew', target: daemon, forMs: 5_000, byMs: random.pick([-600_000, -5_000, 5_000, 600_000]) }),
+    ],
     [2, () => ({ at, do: 'kill', target: server, forMs: short })],
     [2, () => ({ at, do: 'restart', target: server })],
     [1.5, () => ({ at, do: 'freeze', target: server, forMs: Math.min(forMs, leaseTtlMs) })],
@@ -162,6 +168,18 @@ function fault(random: Random, at: number, of: ScheduleOptions & { names: readon
 }
 
 const RIGHTS = ['entries', 'copies', 'removal', 'memberships'] as const;
+
+export const AGENTS = 6;
+
+/** The run of a seed. */
+export const scriptOf = (of: { seed: number; minutes: number; servers: number; leaseTtlMs: number }): Script => ({
+  version: 1,
+  found: '',
+  seed: of.seed,
+  agents: AGENTS,
+  servers: of.servers,
+  steps: scheduleOf({ ...of, durationMs: of.minutes * 60_000, agents: AGENTS }),
+});
 
 /** A run as a script: what a failing seed shrinks to, and what `--script` lives through again. */
 export const scriptSchema = z.object({

@@ -2,6 +2,7 @@ import { nuid } from '@nats-io/nats-core';
 import { describe, expect, it } from 'vitest';
 import type { Standing } from '../../src/client/client.ts';
 import { railSubject, replyPrefix } from '../../src/domain/subjects.ts';
+import { TcpProxy } from '../../src/torture/proxy.ts';
 import { DEFAULTS, groundOfEachTest, readAll, textOf } from '../support/agents.ts';
 import { TestJournal } from '../support/delivery/daemon.ts';
 import { until } from '../support/until.ts';
@@ -10,6 +11,26 @@ const ground = groundOfEachTest();
 const CHANNEL = 'team.general';
 
 describe('a membership', () => {
+  it('that is joined again before its leave was answered is a new generation, also when the leave was carried out (torture seed 2)', async () => {
+    await ground.serve();
+    const bob = await ground.add('bob');
+    const proxy = await TcpProxy.to(ground.mesh.url);
+    const agent = await ground.connect(bob, { url: proxy.url, timeoutMs: 1_000 });
+    expect(await agent.join(CHANNEL)).toMatchObject({ state: 'durable', generation: 1 });
+    proxy.hold('toClient');
+    expect(await agent.leave(CHANNEL)).toMatchObject({ left: false });
+    const again = agent.join(CHANNEL);
+    proxy.release();
+    await again;
+    await until(
+      () => agent.standings()[0]?.state === 'durable',
+      () => agent.standings(),
+    );
+    expect(agent.standings()).toMatchObject([{ state: 'durable', generation: 2 }]);
+    await agent.close();
+    await proxy.close();
+  });
+
   it('is joined live without a daemon, with cause and age, and becomes durable by itself when one comes (REG-02)', async () => {
     const journal = new TestJournal();
     const standings: Standing[] = [];

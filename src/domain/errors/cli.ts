@@ -14,6 +14,11 @@ export const cliErrors = defineErrors({
     template: '{name} is "{input}", not one of {words}',
     help: 'Nothing was changed.',
   },
+  'torture.script': {
+    kind: 'refuse',
+    template: 'script {path} cannot be lived through: {reason}',
+    help: 'Nothing was started. A failed run of "cotal torture" says where it wrote its script.',
+  },
   'place.root': {
     kind: 'refuse',
     template: '--root {directory} has no .cotal',

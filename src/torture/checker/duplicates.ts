@@ -31,7 +31,6 @@ const RECOVERY_MS = 15_000;
 
 export function duplicates(history: readonly HistoryRecord[]): Duplicates {
   const troubles = new TroubleTimes(history);
-  const confirmed = groupBy(recordsOf(history, 'confirmed'));
   const copies = new Map<string, RecordOf<'copy'>[]>();
   for (const copy of recordsOf(history, 'copy')) {
     const key = `${copy.member.slice(copy.member.lastIndexOf('.') + 1)} ${copy.channel}#${copy.post}`;
@@ -40,19 +39,29 @@ export function duplicates(history: readonly HistoryRecord[]): Duplicates {
   const reasons: Partial<Record<Reason, number>> = {};
   const findings: Finding[] = [];
   let count = 0;
-  for (const [key, times] of groupBy(recordsOf(history, 'surfaced'))) {
-    for (const [i, again] of times.entries()) {
-      const before = times[i - 1];
+  for (const [, times] of groupBy(history)) {
+    let before: RecordOf<'surfaced'> | undefined;
+    let answers: RecordOf<'confirmed'>[] = [];
+    for (const again of times) {
+      if (again.kind === 'confirmed') {
+        answers.push(again);
+        continue;
+      }
+      const since = before;
+      const answered = answers;
+      before = again;
+      answers = [];
       // A live post without an id has nothing to be known by.
-      if (before === undefined || (again.id === '' && again.seq === null)) continue;
+      if (since === undefined || (again.id === '' && again.seq === null)) continue;
       count++;
-      const answers = (confirmed.get(key) ?? []).filter(({ at }) => at >= before.at && at <= again.at);
       const handed = copies.get(`${again.uid} ${again.channel}#${again.seq}`) ?? [];
-      const reason = reasonOf({ before, again, answers, handed, troubles });
+      const reason = reasonOf({ before: since, again, answers: answered, handed, troubles });
       if (reason !== undefined) reasons[reason] = (reasons[reason] ?? 0) + 1;
       else {
         const what = `${again.agent} saw ${again.channel}#${again.seq} "${again.id}" (${again.source}) again`;
-        findings.push(finding('duplicate', again.at, `${what}, ${Math.round(again.at - before.at)} ms after (${before.source})`));
+        findings.push(
+          finding('duplicate', again.at, `${what}, ${Math.round(again.at - since.at)} ms after (${since.source})`),
+        );
       }
     }
   }
@@ -76,15 +85,17 @@ function reasonOf(of: {
     const around = troubles.between(first.at, last.at, RECOVERY_MS);
     if (first.writer !== last.writer || around.length > 0) return 'handed-off-again';
   }
-  const killed = troubles.between(before.at, again.at).some(({ verb, target }) => verb === 'kill' && target.startsWith('broker'));
+  const killed = troubles
+    .between(before.at, again.at)
+    .some(({ verb, target }) => verb === 'kill' && target.startsWith('broker'));
   return killed ? 'broker-killed' : undefined;
 }
 
-function groupBy<R extends { uid: string; channel: string; from: string; id: string; seq: number | null }>(
-  records: readonly R[],
-): Map<string, R[]> {
-  const groups = new Map<string, R[]>();
-  for (const record of records) {
+/** What each lifecycle saw and confirmed of each post, in the order in which it did. */
+function groupBy(history: readonly HistoryRecord[]): Map<string, RecordOf<'surfaced' | 'confirmed'>[]> {
+  const groups = new Map<string, RecordOf<'surfaced' | 'confirmed'>[]>();
+  for (const record of history) {
+    if (record.kind !== 'surfaced' && record.kind !== 'confirmed') continue;
     const key = `${record.uid} ${keyOf(record)}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [record]);

@@ -19,7 +19,9 @@ export function unexplained(history: readonly HistoryRecord[]): Finding[] {
   const acls = new AclTimes(history);
   const added = new Map(recordsOf(history, 'added').map((record) => [record.uid, record]));
   const retiring = new Map(recordsOf(history, 'retiring').map((record) => [record.uid, record.at]));
-  const refusals = recordsOf(history, 'refused').filter((record) => !isExplained(record, { troubles, acls, added, retiring }));
+  const refusals = recordsOf(history, 'refused').filter(
+    (record) => !isExplained(record, { troubles, acls, added, retiring }),
+  );
   return [
     ...refusals.map(({ at, agent, op, channel, code, reason }) =>
       finding('unexplained', at, `${agent} ${op} ${channel}: ${code} (${reason})`),
@@ -40,7 +42,8 @@ function isExplained(refused: Refused, { troubles, acls, added, retiring }: Fact
   const grants = added.get(uid);
   const gone = retiring.get(uid);
   if (gone !== undefined && at >= gone) return true;
-  const trouble = () => troubles.between(since, at, RECOVERY_MS).length > 0 || troubles.wasUnserved(since - SLACK_MS, at);
+  const trouble = () =>
+    troubles.between(since, at, RECOVERY_MS).length > 0 || troubles.wasUnserved(since - SLACK_MS, at);
   const uncovered = () => acls.mayBeUncovered(uid, channel, since - SLACK_MS, at);
   switch (code) {
     case 'post.denied':
@@ -67,7 +70,10 @@ function isExplained(refused: Refused, { troubles, acls, added, retiring }: Fact
 }
 
 function ends(history: readonly HistoryRecord[], troubles: TroubleTimes): Finding[] {
-  return recordsOf(history, 'daemon-ended').flatMap(({ at, daemon, code, signal, said }) => {
+  // After the end the run itself takes them away.
+  const over = recordsOf(history, 'drained').at(-1)?.at ?? Number.POSITIVE_INFINITY;
+  const ended = recordsOf(history, 'daemon-ended').filter(({ at }) => at <= over);
+  return ended.flatMap(({ at, daemon, code, signal, said }) => {
     const around = troubles.between(at - SLACK_MS, at, RECOVERY_MS);
     const met = (...verbs: string[]) => around.some(({ verb }) => verbs.includes(verb));
     const fine =

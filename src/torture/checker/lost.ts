@@ -4,6 +4,7 @@
  * somebody who could read it. And what the broker acknowledged to a sender is on the channel.
  */
 import { type HistoryRecord, type RecordOf, recordsOf } from '../history.ts';
+import { LIVE_CHANNEL } from '../schedule.ts';
 import { AclTimes } from './acl-times.ts';
 import { type Finding, finding } from './finding.ts';
 import { keyOf, type Post, Posts } from './posts.ts';
@@ -25,7 +26,9 @@ export function lost(history: readonly HistoryRecord[]): Finding[] {
       if (post.from === principal || seen.has(`${uid} ${keyOf(post)}`)) continue;
       const promise = promised(post, { agent, uid, open, posts, acls, end });
       if (promise !== undefined) {
-        found.push(finding('lost', post.at, `${agent} never saw ${post.channel}#${post.seq} of ${post.from}: ${promise}`));
+        found.push(
+          finding('lost', post.at, `${agent} never saw ${post.channel}#${post.seq} of ${post.from}: ${promise}`),
+        );
       }
     }
   }
@@ -54,9 +57,6 @@ function promised(post: Post, { agent, uid, open, posts, acls, end }: Promised):
   }
   return post.mentions.includes(agent) && post.channel === LIVE_CHANNEL ? 'mentioned on a live channel' : undefined;
 }
-
-/** The channel of a run that is live; all others are durable. */
-export const LIVE_CHANNEL = 'lobby';
 
 /** Memberships that the agent was told are durable, and never asked to leave afterwards; by channel. */
 function openMemberships(history: readonly HistoryRecord[], uid: string): Map<string, RecordOf<'standing'>> {

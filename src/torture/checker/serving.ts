@@ -1,20 +1,35 @@
 /**
  * One daemon serves: whatever the broker stored of a daemon (entries, copies, member rows) was stored while the lease row
- * was not another daemon's, and no daemon took the row from one whose time had not passed.
+ * was not another daemon's, and no daemon took the row from one whose time had not passed. Bytes that a held line, or a broker
+ * that stood still, kept back were sent in time and are stored late: that is allowed (such effects are harmless by their
+ * form: keyed copies, removals by sequence), and counted.
  */
 import { type HistoryRecord, type RecordOf, recordsOf } from '../history.ts';
 import { type Finding, finding } from './finding.ts';
+import { TroubleTimes } from './trouble-times.ts';
 
 type Lease = RecordOf<'lease'>;
 
 /** The broker's clock is one clock, read for two streams. */
 const SLACK_MS = 50;
 
+/** What was kept back is stored this soon after it was let through, on a busy machine. */
+const LATE_MS = 2_000;
+const HOLDS = ['half-open', 'slow', 'freeze', 'partition'];
+
 export function doubleServing(history: readonly HistoryRecord[]): Finding[] {
   const rows = recordsOf(history, 'lease').sort((a, b) => a.seq - b.seq);
   const ttlMs = recordsOf(history, 'run')[0]?.leaseTtlMs ?? 30_000;
-  return [...takings(rows, ttlMs), ...foreignEffects(history, rows)].sort((a, b) => a.at - b.at);
+  const foreign = foreignEffects(history, rows).filter((each) => each !== 'late');
+  return [...takings(rows, ttlMs), ...foreign].sort((a, b) => a.at - b.at);
 }
+
+/** Effects that came after their daemon's time, because they were kept back on their way. */
+export const lateEffects = (history: readonly HistoryRecord[]): number =>
+  foreignEffects(
+    history,
+    recordsOf(history, 'lease').sort((a, b) => a.seq - b.seq),
+  ).filter((each) => each === 'late').length;
 
 /** A row of another daemon over one that had time left: compare-and-set makes that impossible, unless it was not used. */
 function takings(rows: readonly Lease[], ttlMs: number): Finding[] {
@@ -24,18 +39,26 @@ function takings(rows: readonly Lease[], ttlMs: number): Finding[] {
     if (before.incarnation === row.incarnation || row.seq !== before.seq + 1) return [];
     const left = before.at + ttlMs - row.at;
     return left > SLACK_MS
-      ? [finding('double-serving', row.at, `${row.incarnation} took the lease of ${before.incarnation}, ${Math.round(left)} ms early`)]
+      ? [
+          finding(
+            'double-serving',
+            row.at,
+            `${row.incarnation} took the lease of ${before.incarnation}, ${Math.round(left)} ms early`,
+          ),
+        ]
       : [];
   });
 }
 
-function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[]): Finding[] {
+function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[]): (Finding | 'late')[] {
+  const troubles = new TroubleTimes(history);
+  const daemons = new Map(recordsOf(history, 'daemon').map(({ incarnation, daemon }) => [incarnation, daemon]));
   const effects = [
     ...recordsOf(history, 'entry').map(({ at, writer, seq }) => ({ at, writer, what: `entry ${seq}` })),
     ...recordsOf(history, 'copy').map(({ at, writer, seq }) => ({ at, writer, what: `copy ${seq}` })),
     ...recordsOf(history, 'membership').map(({ at, writer, seq }) => ({ at, writer, what: `member row ${seq}` })),
   ].sort((a, b) => a.at - b.at);
-  const found: Finding[] = [];
+  const found: (Finding | 'late')[] = [];
   let next = 0;
   let held: Lease | undefined;
   for (const { at, writer, what } of effects) {
@@ -44,7 +67,13 @@ function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[
     const after = rows[next];
     // The row changes hands within the slack: it may be the writer's already.
     if (after?.incarnation === writer && after.at <= at + SLACK_MS) continue;
-    found.push(finding('double-serving', at, `${what} of ${writer} was stored while ${held.incarnation} held the lease`));
+    const taken = held.at;
+    const wasKeptBack = troubles.between(taken, taken).some(({ verb, target, to }) => {
+      const onTheWay = target.startsWith('broker') || (target === daemons.get(writer) && verb !== 'freeze');
+      return onTheWay && HOLDS.includes(verb) && at <= to + LATE_MS;
+    });
+    const words = `${what} of ${writer} was stored while ${held.incarnation} held the lease`;
+    found.push(wasKeptBack ? 'late' : finding('double-serving', at, words));
   }
   return found;
 }

@@ -4,7 +4,7 @@ import { duplicates, type Reason } from './duplicates.ts';
 import { unexplained } from './explained.ts';
 import { type Charge, type Finding, finding } from './finding.ts';
 import { lost } from './lost.ts';
-import { doubleServing } from './serving.ts';
+import { doubleServing, lateEffects } from './serving.ts';
 import { unauthorized } from './unauthorized.ts';
 
 export interface Verdict {
@@ -14,6 +14,8 @@ export interface Verdict {
   readonly charges: Readonly<Record<Charge, number>>;
   readonly duplicates: number;
   readonly reasons: Readonly<Partial<Record<Reason, number>>>;
+  /** Effects of a daemon that were kept back on their way until another one had the lease. */
+  readonly late: number;
   readonly posts: number;
   readonly surfaced: number;
   readonly faults: number;
@@ -46,6 +48,7 @@ export function judge(history: readonly HistoryRecord[]): Verdict {
     },
     duplicates: again.count,
     reasons: again.reasons,
+    late: lateEffects(history),
     posts: recordsOf(history, 'post').length,
     surfaced: recordsOf(history, 'surfaced').length,
     faults: recordsOf(history, 'fault').length,

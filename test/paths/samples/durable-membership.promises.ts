@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ContextFrom } from 'xstate';
 import { isForward, openGeneration } from '../../../src/domain/backstop.ts';
 import type { durableMembershipMachine } from '../../../src/machines/durable-membership.machine.ts';
@@ -339,7 +340,11 @@ export const promises: readonly PathPromise<Context>[] = [
       const { context } = step.after;
       if (!step.after.is('Left')) return 'it goes on';
       if (step.heard('leave.refused')) return context.why === step.fact.reason || 'the refusal is not told';
-      if (step.heard('leave.absent')) return context.backstop === step.before.context.backstop || 'something changed';
+      if (context.backstop.owedLeave !== null) return 'a leave is owed still';
+      if (step.heard('leave.absent')) {
+        const { backstop } = step.before.context;
+        return isDeepStrictEqual(context.backstop, { ...backstop, owedLeave: null }) || 'something changed';
+      }
       return (
         (context.dropped === step.fact.dropped &&
           context.backstop.closed >= step.fact.generation &&
@@ -347,6 +352,37 @@ export const promises: readonly PathPromise<Context>[] = [
         'what was withdrawn is not told'
       );
     },
+  },
+  {
+    clause: 'A5',
+    says: 'who joins again before its leave was answered owes it, and does not take what it names for open any more',
+    when: (step) => step.heard('join.requested') && step.before.is('Closing'),
+    holds: (step) => {
+      const { generation } = step.before.context.backstop;
+      const { owedLeave } = backstopOf(step);
+      return (owedLeave === generation && openGeneration(backstopOf(step)) === 0) || 'it counts on what it is leaving';
+    },
+  },
+  {
+    clause: 'A5',
+    says: 'a leave that is owed is carried out before every question, until something is granted or the leave is settled',
+    when: (step) => asks(step, 'askDurable') !== undefined,
+    holds: (step) => asks(step, 'askDurable')?.owedLeave === backstopOf(step).owedLeave || 'it is forgotten',
+  },
+  {
+    clause: 'A5',
+    says: 'only a grant or the end of the leave settles it',
+    when: ({ before }) => before.begun && before.context.backstop.owedLeave !== null,
+    holds: (step) =>
+      backstopOf(step).owedLeave !== null ||
+      step.heard('durable.granted', 'membership.closed', 'leave.closed', 'leave.absent', 'leave.refused') ||
+      `settled by ${step.fact.type}`,
+  },
+  {
+    clause: 'A5',
+    says: 'a grant settles what was owed',
+    when: (step) => step.heard('durable.granted') && forward(step),
+    holds: (step) => backstopOf(step).owedLeave === null || 'it would be left at the next question',
   },
   {
     clause: 'A5',

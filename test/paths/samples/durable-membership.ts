@@ -31,7 +31,12 @@ export const samples = samplesOf(durableMembershipMachine, {
       { type: 'leave.unanswered', reason: 'no responders' },
     ],
   },
-  clamp: ({ backstop: { generation, joinCursor, closed } }) => ({ generation, joinCursor, closed }),
+  clamp: ({ backstop: { generation, joinCursor, closed, owedLeave } }) => ({
+    generation,
+    joinCursor,
+    closed,
+    owedLeave,
+  }),
   goals: ['Left', 'Subscribed.JoinedDurable.Standing', 'Subscribed.JoinedLive.Resting'],
   bounded: { Left: 'the agent, who joins when it wants to' },
   happy: [

@@ -14,10 +14,10 @@ import { MemoryBroker } from '../../../src/services/memory/broker.ts';
 import { Faults } from '../../../src/services/memory/faults.ts';
 import { isMarker } from '../../../src/services/memory/rows.ts';
 import type { Kept } from '../../../src/services/memory/stream.ts';
+import { Random } from '../../../src/torture/random.ts';
 import { MemoryDaemon } from './daemon.ts';
 import { Network } from './network.ts';
 import { Intervals, Person } from './people.ts';
-import { Random } from '../../../src/torture/random.ts';
 import { WorldTime } from './time.ts';
 
 export const SPACE = 'main';
