@@ -33,7 +33,7 @@ const scenes = {
   'forgets-the-fence': [
     // Without ids nothing else would keep the copies of two daemons apart.
     ...posts(1_500, 14_500, 50).map((step) => ({ ...step, id: '' })),
-    { at: 3_000, do: 'freeze', target: 'serving', forMs: 11_000 } as const,
+    { at: 3_800, do: 'freeze', target: 'serving', forMs: 11_000 } as const,
   ],
   'acks-before-confirm': [
     ...posts(1_500, 5_000, 100),
@@ -74,7 +74,7 @@ describe('the checker of a torture run', () => {
     const steps: Step[] = [
       ...posts(1_500, 5_000, 100),
       { at: 2_000, do: 'kill', target: 'agent1', forMs: 1_000 },
-      { at: 3_000, do: 'stop', target: 'serving', forMs: 200 },
+      { at: 3_000, do: 'cut', target: 'serving' },
       { at: 4_500, do: 'leave', agent: 'agent1', channel: 'ops' },
     ];
     expect((await verdictOf(steps)).findings).toEqual([]);

@@ -4,7 +4,7 @@ import { ServingPeriod } from '../../services/delivery/period.ts';
 import { Fence, PeriodGate } from '../../services/fence.ts';
 
 /** So long a decision waits for its effect; somebody who is paused is paused here. */
-const BETWEEN_MS = 400;
+const BETWEEN_MS = 1_500;
 
 Fence.prototype.holds = () => true;
 PeriodGate.prototype.close = () => {};
