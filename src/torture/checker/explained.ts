@@ -78,7 +78,8 @@ function ends(history: readonly HistoryRecord[], troubles: TroubleTimes): Findin
     const met = (...verbs: string[]) => around.some(({ verb }) => verbs.includes(verb));
     const fine =
       (signal === 'SIGKILL' && met('kill')) ||
-      (code === 0 && met('stop', 'restart', 'deny', 'expire', 'skew')) ||
+      // A process that has just been started has no handler yet.
+      ((code === 0 || signal === 'SIGTERM') && met('stop', 'restart', 'deny', 'expire', 'skew')) ||
       // It met what its contract lets it end for: the broker gone, its lease another's, its credential expired, its start refused.
       (code === 1 && around.length > 0 && END_WORDS.some((words) => said.includes(words)));
     return fine ? [] : [finding('unexplained', at, `${daemon} ended: code ${code}, signal ${signal}: ${said}`)];
