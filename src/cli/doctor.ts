@@ -1,4 +1,5 @@
 /** `cotal doctor`: the facts of status, judged: 1 when one is false or unknown. `--fix` repairs what can be repaired here. */
+import { adviceFor } from '../launch/advice.ts';
 import { factsOf } from '../launch/facts.ts';
 import { repair } from '../launch/repair.ts';
 import { type Define, examples } from './frame.ts';
@@ -12,6 +13,7 @@ export const define: Define = (command, frame) => {
       if (fix === true) for (const done of await repair(place)) call.out.remark(`• ${done}`);
       const facts = await factsOf(askedOf(place));
       tellFacts(call.out, facts);
+      for (const advice of adviceFor(facts)) call.out.remark(`→ ${advice}`);
       return facts.every(({ ok }) => ok === true) ? 0 : 1;
     }),
   );

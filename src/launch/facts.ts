@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { whyStale, whyTorn } from '../domain/credential-plan.ts';
 import { describeError } from '../domain/errors/catalogue.ts';
 import { readJson, shaped } from '../domain/message.ts';
-import type { Numbers } from '../domain/numbers.ts';
 import type { RecordedProcess } from '../domain/process-record.ts';
 import { railSubject, replyPrefix, streams } from '../domain/subjects.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../services/local/auth-store.ts';
@@ -21,36 +20,13 @@ import { parseDriverError } from '../services/nats/driver-errors.ts';
 import { lookAtPlane, type Plane } from '../services/nats/serving-probe.ts';
 import { brokerOfRoot, urlOfBroker } from './broker-of-root.ts';
 import { findCredential } from './credentials.ts';
+import { type Fact, type FactOptions, fact, type Opened } from './fact.ts';
 import { readSettings } from './mesh.ts';
-
-export interface Fact {
-  readonly name: string;
-  readonly value: unknown;
-  /** Milliseconds since the epoch. */
-  readonly askedAt: number;
-  /** Null: it could not be asked. */
-  readonly ok: boolean | null;
-  /** For a person: what it means, or what is wrong. */
-  readonly words: string;
-}
-
-export interface FactOptions {
-  readonly root: string;
-  readonly space: string;
-  readonly numbers: Numbers;
-}
+import { layoutFact, shortfallFact } from './store-facts.ts';
 
 const PRINCIPAL = 'local.doctor';
 const LIFE_S = 60;
 const ASK_MS = 2_000;
-
-const fact = (name: string, ok: boolean | null, value: unknown, words: string): Fact => ({
-  name,
-  value,
-  askedAt: Date.now(),
-  ok,
-  words,
-});
 
 export async function factsOf(options: FactOptions): Promise<Fact[]> {
   const { root, space } = options;
@@ -84,6 +60,13 @@ export async function factsOf(options: FactOptions): Promise<Fact[]> {
     facts.push(
       ...(typeof opened === 'string' || opened.publicKey === undefined ? unasked() : await planeFacts(options, opened)),
     );
+    facts.push(
+      await layoutFact({
+        options,
+        settings,
+        provisioner: () => open({ address: address ?? '', tls, keys, space, profile: 'provisioner' }),
+      }),
+    );
     facts.push(...credentialFacts(options, keys));
     return facts;
   } finally {
@@ -92,7 +75,6 @@ export async function factsOf(options: FactOptions): Promise<Fact[]> {
 }
 
 type Keys = { operator: OperatorKeys; space: SpaceKeys };
-type Opened = { connection: NatsConnection; publicKey: string | undefined };
 
 async function keysOf(root: string, space: string): Promise<Keys | undefined> {
   try {
@@ -110,14 +92,15 @@ async function open(of: {
   tls: { caFile: string } | undefined;
   keys: Keys | undefined;
   space: string;
+  profile?: 'manager' | 'provisioner';
 }): Promise<Opened | string> {
-  const { address, tls, keys, space } = of;
+  const { address, tls, keys, space, profile = 'manager' } = of;
   try {
     const credential =
       keys === undefined
         ? undefined
         : await mint(keys, {
-            profile: { profile: 'manager', space, principal: PRINCIPAL },
+            profile: profile === 'manager' ? { profile, space, principal: PRINCIPAL } : { profile, space },
             name: PRINCIPAL,
             lifeS: LIFE_S,
           });
@@ -164,7 +147,13 @@ function processFacts({ root, space }: FactOptions, what: RecordedProcess): Fact
 }
 
 /** What only a broker that answers can tell. */
-const PLANE_FACTS = ['delivery.lease', 'delivery.responder', 'delivery.rail', 'delivery.owed'] as const;
+const PLANE_FACTS = [
+  'delivery.lease',
+  'delivery.responder',
+  'delivery.rail',
+  'delivery.owed',
+  'delivery.shortfall',
+] as const;
 const unasked = (): Fact[] =>
   PLANE_FACTS.map((name) => fact(name, null, null, 'unknown: the broker could not be asked'));
 
@@ -178,6 +167,7 @@ async function planeFacts(options: FactOptions, { connection, publicKey = '' }: 
       : fact('delivery.responder', plane.responder === 'bound', plane.responder, `the responder is ${plane.responder}`),
     await railFact(connection, space),
     await owedFact(connection, space),
+    await shortfallFact({ connection, publicKey, space, principal: PRINCIPAL, timeoutMs: ASK_MS }),
   ];
 }
 

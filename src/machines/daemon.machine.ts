@@ -68,7 +68,7 @@ const daemon = setup({
     /** Bound by the services: from here on nothing of this serving period has an effect. */
     closeStores: () => {},
     tellStopping: (_, _facts: { signal: string }) => {},
-    tellFault: (_, _facts: { effect: string; message: string }) => {},
+    tellFault: (_, _facts: { effect: string; message: string; stack?: string }) => {},
     tellWaiting: (_, _facts: { holder: string; expiresInMs: number }) => {},
   },
   guards: {

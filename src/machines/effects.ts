@@ -24,6 +24,8 @@ export interface EffectFailed {
   readonly type: 'effect.failed';
   readonly effect: string;
   readonly message: string;
+  /** Where it came from, for the log of a fault. */
+  readonly stack?: string;
 }
 
 /** The fact in a done event, to be raised: `told: raise(answerOf<LeaseEvent>)`. */
@@ -35,7 +37,9 @@ export const answerOf =
 /** The surprise in an error event, to be raised: `faulted: raise(surpriseOf)`. */
 export const surpriseOf = ({ event }: { event: EventObject }): EffectFailed => {
   const { actorId, error } = event as unknown as { actorId: string; error: unknown };
-  return { type: 'effect.failed', effect: actorId, message: error instanceof Error ? error.message : String(error) };
+  if (!(error instanceof Error)) return { type: 'effect.failed', effect: actorId, message: String(error) };
+  const { message, stack } = error;
+  return { type: 'effect.failed', effect: actorId, message, ...(stack === undefined ? {} : { stack }) };
 };
 
 /** Both ends of an invoke; spread into it. */

@@ -16,7 +16,8 @@ import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, su
 
 type Denial = { subject: string; operation: string };
 /** Whose row stands in the way, and how long it can still last. */
-type Rival = { holder: string; expiresInMs: number };
+type Rival = { holder: string; incarnation?: string; expiresInMs: number };
+const nameOf = ({ holder, incarnation = '' }: Rival): string => `${holder}/${incarnation}`;
 
 export type ClaimFact =
   | { type: 'row.stored'; revision: number }
@@ -75,6 +76,8 @@ export interface LeaseInput extends Claimant {
 export interface LeaseContext extends LeaseInput {
   /** Revision at which the row was last known to be ours; 0 before the first claim. */
   readonly revision: number;
+  /** Of a standby: whose row it was last told to wait for. */
+  readonly waitsFor: string;
 }
 
 const lease = setup({
@@ -90,6 +93,7 @@ const lease = setup({
     told: raise(answerOf<LeaseEvent>()),
     faulted: raise(surpriseOf),
     keepRevision: assign((_, row: { revision: number }) => ({ revision: row.revision })),
+    keepRival: assign((_, rival: Rival) => ({ waitsFor: nameOf(rival) })),
     report: sendParent((_, report: LeaseReport) => report),
     /** Passes the rival or the denial of the fact on under the report's own name. */
     reportAs: sendParent(
@@ -97,6 +101,8 @@ const lease = setup({
     ),
   },
   guards: {
+    isNewRival: ({ context }, rival: Rival) =>
+      context.standby && context.revision === 0 && context.waitsFor !== nameOf(rival),
     isStandby: ({ context }) => context.standby && context.revision === 0,
     wasHeld: ({ context }) => context.revision > 0,
     isNews: ({ context }, row: { revision: number }) => row.revision > context.revision,
@@ -109,6 +115,15 @@ const keeping = <const Target extends string>(target: Target) =>
   ({ target, actions: { type: 'keepRevision', params: fact } }) as const;
 const passedAs = (as: Passed['type']) =>
   ({ type: 'reportAs', params: ({ event }: { event: Denial | Rival }) => ({ as, of: event }) }) as const;
+/** A standby waits; whom for is told once for each holder. */
+const standsBy = [
+  {
+    guard: { type: 'isNewRival', params: fact },
+    target: '#lease.Waiting',
+    actions: [{ type: 'keepRival', params: fact }, passedAs('lease.waiting')],
+  },
+  { guard: 'isStandby', target: '#lease.Waiting' },
+] as const;
 const doubt = (why: string) =>
   ({ target: '#lease.Doubtful', actions: { type: 'report', params: { type: 'lease.doubted', why } } }) as const;
 const asReady = ({ context }: { context: LeaseContext }) => ({ ...context, ready: true });
@@ -116,7 +131,7 @@ const asNotReady = ({ context }: { context: LeaseContext }) => ({ ...context, re
 
 export const leaseMachine = lease.createMachine({
   id: 'lease',
-  context: ({ input }) => ({ ...input, revision: 0 }),
+  context: ({ input }) => ({ ...input, revision: 0, waitsFor: '' }),
   initial: 'Claiming',
   on: { ...deafToLateFailures },
   states: {
@@ -129,7 +144,7 @@ export const leaseMachine = lease.createMachine({
             'row.stored': keeping('#lease.Held'),
             'row.held': [
               { guard: 'wasHeld', target: '#lease.Taken', actions: passedAs('lease.taken') },
-              { guard: 'isStandby', target: '#lease.Waiting', actions: passedAs('lease.waiting') },
+              ...standsBy,
               { target: '#lease.Refused', actions: passedAs('lease.refused') },
             ],
             'write.unanswered': '#lease.Doubtful',
@@ -256,7 +271,7 @@ export const leaseMachine = lease.createMachine({
       on: {
         'row.held': [
           { guard: 'wasHeld', target: 'Taken', actions: passedAs('lease.taken') },
-          { guard: 'isStandby', target: 'Waiting', actions: passedAs('lease.waiting') },
+          ...standsBy,
           { target: 'Refused', actions: passedAs('lease.refused') },
         ],
         'stop.requested': 'Releasing.Looking',

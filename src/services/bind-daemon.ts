@@ -95,7 +95,7 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
     actions: {
       closeStores: () => services.closeStores(),
       tellStopping: (_, { signal }) => journal.tell('daemon.signalled', { signal, space }),
-      tellFault: (_, facts) => journal.tell('daemon.fault', facts),
+      tellFault: (_, facts) => journal.tell('daemon.fault', { stack: facts.message, ...facts }),
       tellWaiting: (_, facts) => journal.tell('lease.waiting', facts),
     },
     delays: leaseDelays(numbers),

@@ -120,7 +120,7 @@ export function bindReader(services: DeliveryServices) {
         // Whoever was given up is not met again for the same figures; anybody else is, if something is left.
         if (end !== 'given-up') serving.survey.forget(member);
       },
-      tellFailed: (_, facts) => journal.tell('daemon.fault', facts),
+      tellFailed: (_, facts) => journal.tell('daemon.fault', { stack: facts.message, ...facts }),
     },
     delays: { surveyEvery: numbers.surveyMs },
   });
@@ -208,7 +208,7 @@ export function bindRegistry({ period, journal }: DeliveryServices) {
     actors: { membership, listPending: ask<PendingFact, undefined>(async () => period().memberships.pending()) },
     actions: {
       answer: (_, { ticket, answer }) => period().tickets.settle(ticket, answer),
-      tellFailed: (_, facts) => journal.tell('daemon.fault', facts),
+      tellFailed: (_, facts) => journal.tell('daemon.fault', { stack: facts.message, ...facts }),
     },
   });
 }

@@ -50,7 +50,12 @@ export function bindLease({ rows, fence, clock, numbers, proof }: LeaseServices)
       case 'row':
         return isOurs(read.row, us)
           ? { type: 'row.ours', revision: read.revision }
-          : { type: 'row.held', holder: read.row.holder, expiresInMs: Math.max(0, numbers.leaseTtlMs - read.ageMs) };
+          : {
+              type: 'row.held',
+              holder: read.row.holder,
+              incarnation: read.row.incarnation,
+              expiresInMs: Math.max(0, numbers.leaseTtlMs - read.ageMs),
+            };
     }
   };
   const write = async (us: Claimant, revision: number, ready: boolean) => {

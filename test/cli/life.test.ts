@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { operatorKeys, spaceKeys } from '../../src/services/local/auth-store.ts';
 import { credsPath, keepCreds, mint } from '../../src/services/local/mint.ts';
+import { connectOnce } from '../../src/services/nats/connect.ts';
 import { until } from '../support/until.ts';
 import { runs, Workstation } from '../support/workstation.ts';
 
@@ -64,10 +65,38 @@ describe('a mesh over time', () => {
     const doctor = await ws.run(['doctor', '--json']);
     expect(doctor.code).toBe(1);
     const { facts } = doctor.json<{ facts: { name: string; ok: boolean | null }[] }>();
-    for (const name of ['delivery.lease', 'delivery.responder', 'delivery.rail', 'delivery.owed']) {
+    for (const name of [
+      'delivery.lease',
+      'delivery.responder',
+      'delivery.rail',
+      'delivery.owed',
+      'delivery.shortfall',
+      'store.layout',
+    ]) {
       expect(facts.find((fact) => fact.name === name)?.ok).toBeNull();
     }
     expect(facts.find(({ name }) => name === 'broker.answers')?.ok).toBe(false);
+  });
+
+  it('a store that is not as it should be is named by doctor, which says what to do; up makes what is missing', async () => {
+    await ws.run([...UP, '--detach']);
+    const keys = {
+      operator: await operatorKeys({ root: ws.root, create: false }),
+      space: await spaceKeys({ root: ws.root, space: 'main', create: false }),
+    };
+    const credential = await mint(keys, { profile: { profile: 'delivery', space: 'main' }, name: 'local.delivery' });
+    const url = (await ws.run(['status', '--json'])).json<{ facts: { name: string; value: { url: string } }[] }>();
+    const broker = url.facts.find(({ name }) => name === 'broker.answers')?.value.url ?? '';
+    const connection = await connectOnce({ url: broker, name: 'test', credential });
+    await connection.request('$JS.API.CONSUMER.DELETE.EPT_REQ_main.timerw_main');
+    await connection.close();
+    const doctor = await ws.run(['doctor']);
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toContain('consumer timerw_main on EPT_REQ_main is missing');
+    expect(doctor.stderr).toContain('→ what is missing is made by "cotal up"');
+    expect((await ws.run(['up', '--detach'])).code).toBe(0);
+    const healed = await ws.run(['doctor']);
+    expect([healed.code, healed.stderr.includes('→')], healed.stdout).toEqual([0, false]);
   });
 
   it('expired observer and evictor are named by a daemon, and made anew together by up (CRD-08)', async () => {

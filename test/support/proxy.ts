@@ -19,6 +19,8 @@ export class TcpProxy {
   readonly #held: Record<Way, boolean> = { toBroker: false, toClient: false };
   readonly #kept: Record<Way, (() => void)[]> = { toBroker: [], toClient: [] };
   #delayMs = 0;
+  #host = '';
+  #port = 0;
   /** Connections that were made through it so far. */
   accepted = 0;
   /** Every CONNECT that was sent through it, in order. Empty where TLS hides them. */
@@ -31,10 +33,10 @@ export class TcpProxy {
 
   /** Listens on a free loopback port and forwards to the broker. */
   static async to(brokerUrl: string): Promise<TcpProxy> {
-    const { hostname, port } = new URL(brokerUrl);
     const server = createServer();
     const proxy = new TcpProxy(server);
-    server.on('connection', (client) => proxy.#join(client, createConnection(Number(port), hostname)));
+    proxy.redirect(brokerUrl);
+    server.on('connection', (client) => proxy.#join(client, createConnection(proxy.#port, proxy.#host)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
@@ -100,6 +102,13 @@ export class TcpProxy {
       this.#held[way] = false;
       for (const send of this.#kept[way].splice(0)) send();
     }
+  }
+
+  /** Forwards every further connection to another broker. */
+  redirect(brokerUrl: string): void {
+    const { hostname, port } = new URL(brokerUrl);
+    this.#host = hostname;
+    this.#port = Number(port);
   }
 
   /** Ends every further connection that presents itself by this name. */

@@ -108,8 +108,8 @@ export const deliveryEvents = defineEvents({
   },
   'daemon.fault': {
     level: 'error',
-    line: '✗ delivery: {effect} failed: {message}',
-    meaning: 'Something nobody expected. The lease was given back.',
+    line: '✗ delivery: {effect} failed: {stack}',
+    meaning: 'Something nobody expected, and where it came from. The lease is given back.',
   },
   'daemon.refused': {
     level: 'error',

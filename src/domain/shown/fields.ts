@@ -33,6 +33,7 @@ export const shownFields: Readonly<Record<string, Shown>> = {
   help: 'text',
   cause: 'text',
   error: 'text',
+  stack: 'text',
 
   // Broker and lease.
   connection: 'name',
@@ -49,6 +50,7 @@ export const shownFields: Readonly<Record<string, Shown>> = {
   holder: 'name',
   incarnation: 'name',
   standby: 'name',
+  waitsFor: 'name',
   revision: 'name',
   expiresInMs: 'name',
   subject: 'name',

@@ -24,9 +24,29 @@ interface Piece {
   make(): Promise<object>;
 }
 
-export async function provision(
-  asked: LayoutOptions & { connection: NatsConnection; timeoutMs?: number },
-): Promise<ProvisionOutcome> {
+type Asked = LayoutOptions & { connection: NatsConnection; timeoutMs?: number };
+
+export async function provision(asked: Asked): Promise<ProvisionOutcome> {
+  const created: string[] = [];
+  for (const pieces of await piecesOf(asked)) {
+    const outcome = await settle(pieces, created);
+    if (outcome.kind !== 'ready') return outcome;
+  }
+  return { kind: 'ready', created };
+}
+
+/** What of the store is missing, and what differs from the wanted layout. Nothing is made. */
+export async function compareStore(
+  asked: Asked,
+): Promise<
+  | { kind: 'read'; missing: string[]; differences: Difference[] }
+  | { kind: 'failed'; what: string; failure: DriverFailure }
+> {
+  const seen = await look((await piecesOf(asked)).flat());
+  return seen.kind === 'failed' ? seen : { ...seen, missing: seen.missing.map(({ what }) => what) };
+}
+
+async function piecesOf(asked: Asked): Promise<Piece[][]> {
   const { connection, timeoutMs = 5_000, ...options } = asked;
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: timeoutMs });
   const streams = streamLayouts(options).map(
@@ -40,12 +60,7 @@ export async function provision(
   const consumers = standingConsumers(options.space).map(({ stream, config }) =>
     consumerPiece(manager, stream, config),
   );
-  const created: string[] = [];
-  for (const pieces of [streams, consumers]) {
-    const outcome = await settle(pieces, created);
-    if (outcome.kind !== 'ready') return outcome;
-  }
-  return { kind: 'ready', created };
+  return [streams, consumers];
 }
 
 /** A durable consumer as a piece of the store. */
@@ -59,16 +74,28 @@ export function consumerPiece(manager: JetStreamManager, stream: string, wanted:
   };
 }
 
-/** Looks at all pieces, then makes the missing ones, several at a time. */
-async function settle(pieces: readonly Piece[], created: string[]): Promise<ProvisionOutcome> {
+async function look(
+  pieces: readonly Piece[],
+): Promise<
+  | { kind: 'read'; missing: Piece[]; differences: Difference[] }
+  | { kind: 'failed'; what: string; failure: DriverFailure }
+> {
   const seen = await Promise.all(pieces.map((piece) => attempt(piece, () => piece.look())));
   const missing: Piece[] = [];
   const differences: Difference[] = [];
   for (const { piece, result } of seen) {
-    if ('failure' in result) return { kind: 'failed', what: piece.what, failure: result.failure, created };
+    if ('failure' in result) return { kind: 'failed', what: piece.what, failure: result.failure };
     if (result.config === undefined) missing.push(piece);
     else differences.push(...differencesOf(piece.what, result.config, piece.wanted));
   }
+  return { kind: 'read', missing, differences };
+}
+
+/** Looks at all pieces, then makes the missing ones, several at a time. */
+async function settle(pieces: readonly Piece[], created: string[]): Promise<ProvisionOutcome> {
+  const seen = await look(pieces);
+  if (seen.kind === 'failed') return { ...seen, created };
+  const { missing, differences } = seen;
   if (differences.length > 0) return { kind: 'differs', differences };
   const made = await Promise.all(missing.map((piece) => attempt(piece, () => piece.make())));
   const failed = made.find(({ result }) => 'failure' in result);

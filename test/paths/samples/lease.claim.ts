@@ -120,8 +120,19 @@ export const claiming: readonly PathPromise<ContextFrom<typeof leaseMachine>>[] 
     when: (step) => step.heard('row.held') && step.before.context.revision === 0 && !isStopping(step),
     holds: (step) => {
       const { standby } = step.before.context;
-      const told = step.reported(standby ? 'lease.waiting' : 'lease.refused') !== undefined;
+      const told = standby || step.reported('lease.refused') !== undefined;
       return (told && step.after.is(standby ? 'Waiting' : 'Refused')) || 'the loser does otherwise';
+    },
+  },
+  {
+    clause: 'standby',
+    says: 'whom it waits for is told once for each holder, not at every probe',
+    when: (step) => step.heard('row.held') && step.before.context.standby && step.after.is('Waiting'),
+    holds: ({ before, after, fact, reported }) => {
+      const rival = `${fact.holder}/${fact.incarnation}`;
+      const isNew = before.context.waitsFor !== rival;
+      if (after.context.waitsFor !== rival) return 'it is not kept';
+      return (reported('lease.waiting') !== undefined) === isNew || 'it is told wrongly';
     },
   },
   {

@@ -23,7 +23,8 @@ export const samples = samplesOf(leaseMachine, {
   answers: {
     claimLease: [
       { type: 'row.stored', revision: 5 },
-      { type: 'row.held', holder: 'd2', expiresInMs: 9_000 },
+      { type: 'row.held', holder: 'd2', incarnation: 'i2', expiresInMs: 9_000 },
+      { type: 'row.held', holder: 'd2', incarnation: 'i3', expiresInMs: 9_000 },
       { type: 'write.denied', subject: '$KV.lease', operation: 'publish' },
       { type: 'write.unanswered' },
     ],
@@ -37,12 +38,13 @@ export const samples = samplesOf(leaseMachine, {
     inquireLease: [
       { type: 'row.ours', revision: 7 },
       { type: 'row.absent' },
-      { type: 'row.held', holder: 'd2', expiresInMs: 9_000 },
+      { type: 'row.held', holder: 'd2', incarnation: 'i2', expiresInMs: 9_000 },
+      { type: 'row.held', holder: 'd2', incarnation: 'i3', expiresInMs: 9_000 },
       { type: 'inquiry.unanswered' },
     ],
     releaseLease: [{ type: 'row.released' }, { type: 'write.unanswered' }, { type: 'write.conflicted' }],
   },
-  clamp: ({ standby, revision }) => ({ standby, held: revision > 0 }),
+  clamp: ({ standby, revision, waitsFor }) => ({ standby, held: revision > 0, waitsFor }),
   happy: ['Claiming.Wanted', 'Held.NotReady.Resting', 'Held.Ready.Declaring', 'Held.Ready.Serving.Resting'],
   promises: [...claiming, ...doubting, ...ending],
 });

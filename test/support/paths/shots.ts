@@ -58,7 +58,7 @@ export function shotsOf(anatomy: Anatomy, samples: AnySamples): Shot[] {
       }),
     ),
     ...[...children].map((child): Shot => {
-      const event = { type: `xstate.error.actor.${child}`, error: new Error('a surprise'), actorId: child };
+      const event = { type: `xstate.error.actor.${child}`, error: surprise(), actorId: child };
       return { label: `${child} fails`, event, by: 'failure', child };
     }),
     ...anatomy.timers.map(({ event, node }): Shot => {
@@ -79,3 +79,10 @@ const answerLabel = (answer: unknown): string =>
     : typeof answer === 'object' && answer !== null && 'type' in answer
       ? briefEvent(answer as AnyEventObject)
       : brief(answer);
+
+/** Without its stack, which is another one on every machine. */
+function surprise(): Error {
+  const error = new Error('a surprise');
+  delete error.stack;
+  return error;
+}

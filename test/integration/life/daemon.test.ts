@@ -1,0 +1,82 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { buckets, LEASE_KEY } from '../../../src/domain/subjects.ts';
+import { ServingPeriod } from '../../../src/services/delivery/period.ts';
+import { readRow } from '../../../src/services/nats/rows.ts';
+import { startStored } from '../../support/delivery/stored.ts';
+import { type Mesh, startMesh } from '../../support/mesh.ts';
+import { until } from '../../support/until.ts';
+
+const QUICK = {
+  COTAL_DELIVERY_LEASE_TTL_MS: '2000',
+  COTAL_DELIVERY_LEASE_RENEW_MS: '300',
+  COTAL_DELIVERY_LEASE_FENCE_MS: '1500',
+  COTAL_DELIVERY_STANDBY_PROBE_MS: '50',
+};
+async function open(): Promise<Mesh> {
+  const mesh = await startMesh({ leaseTtlMs: 2_000 });
+  onTestFinished(() => mesh.dispose());
+  return mesh;
+}
+async function daemonOf(mesh: Mesh, standby = false) {
+  const running = await startStored(mesh, { credential: await mesh.credsFor('delivery'), env: QUICK, standby });
+  onTestFinished(async () => void (await running.stop()));
+  return running;
+}
+
+describe('a daemon', () => {
+  it('that meets a fault after the lease says where it came from, gives the lease back, and ends with 1 (D3)', async () => {
+    const mesh = await open();
+    const planted = vi.spyOn(ServingPeriod.prototype, 'open').mockRejectedValue(new Error('planted'));
+    onTestFinished(() => planted.mockRestore());
+    const running = await daemonOf(mesh);
+    expect(await running.ended).toMatchObject({ end: 'faulted', code: 1 });
+    const [line = ''] = running.journal.lines().filter((each) => each.includes('openStores failed'));
+    expect(line).toMatch(/^✗ delivery: openStores failed: Error: planted\n {4}at .+daemon\.test\.ts/);
+    const row = await readRow({
+      connection: await mesh.connect('delivery'),
+      bucket: buckets(mesh.space).delivery,
+      key: LEASE_KEY,
+    });
+    expect(row.kind).toBe('absent');
+  });
+
+  it('that stands by says whom it waits for once for each holder, and takes over when that one is gone', async () => {
+    const mesh = await open();
+    const first = await daemonOf(mesh);
+    await first.started();
+    const standby = await daemonOf(mesh, true);
+    await until(
+      () => standby.journal.count('lease.waiting') === 1,
+      () => standby.state(),
+    );
+    // Many probes later it has said it once.
+    const row = async () =>
+      readRow({ connection: await mesh.connect('delivery'), bucket: buckets(mesh.space).delivery, key: LEASE_KEY });
+    const seen = await row();
+    const revision = seen.kind === 'found' ? seen.revision : 0;
+    await until(
+      async () => {
+        const now = await row();
+        return now.kind === 'found' && now.revision >= revision + 3;
+      },
+      () => standby.state(),
+    );
+    expect(standby.journal.count('lease.waiting')).toBe(1);
+    expect(standby.journal.lines()).toContain('• delivery: standing by, the lease is held by local.delivery');
+    const third = await daemonOf(mesh, true);
+    await until(
+      () => third.journal.count('lease.waiting') === 1,
+      () => third.state(),
+    );
+    await first.stop();
+    await until(
+      () => standby.daemon.actor.getSnapshot().hasTag('serving') !== third.daemon.actor.getSnapshot().hasTag('serving'),
+      () => `${standby.state()}\n${third.state()}`,
+    );
+    const loser = standby.daemon.actor.getSnapshot().hasTag('serving') ? third : standby;
+    await until(
+      () => loser.journal.count('lease.waiting') === 2,
+      () => loser.state(),
+    );
+  });
+});
