@@ -2,10 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { readNumbers } from '../domain/config.ts';
-import { type Fact, type FactOptions, factsOf } from '../launch/facts.ts';
-import { whole } from './flags.ts';
 import type { Fact, FactOptions } from '../launch/fact.ts';
 import { factsOf } from '../launch/facts.ts';
+import { whole } from './flags.ts';
 import { type Define, examples } from './frame.ts';
 import type { Output } from './output.ts';
 
