@@ -87,6 +87,15 @@ export const commands: readonly CommandEntry[] = [
     name: 'completion',
     summary: 'completions for bash, zsh and fish',
     load: () => import('./completion.ts'),
+    name: 'repair',
+    summary: 'repairs that a person runs, step by step',
+    commands: [
+      {
+        name: 'default-provider',
+        summary: 'agents that were stamped "default" get their provider back',
+        load: () => import('./repair-default-provider.ts'),
+      },
+    ],
   },
   {
     name: 'torture',

@@ -11,6 +11,7 @@ import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
 import { providerErrors } from './provider.ts';
 import { timerErrors } from './timers.ts';
+import { repairErrors } from './repair.ts';
 
 /** Every error that plane3 can report, by code. */
 export const errorCatalogue = {
@@ -26,6 +27,7 @@ export const errorCatalogue = {
   ...inspectorErrors,
   ...linkErrors,
   ...timerErrors,
+  ...repairErrors,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

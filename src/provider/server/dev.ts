@@ -77,6 +77,27 @@ export async function addDevWorkspace(options: {
   return { id, key };
 }
 
+/** Runs SQL on the local D1 of `hosted dev`, all of it or none, and answers with what wrangler prints as JSON. */
+export async function executeLocal(options: {
+  readonly persistTo: string;
+  readonly sql: string;
+  readonly say: (line: string) => void;
+}): Promise<string> {
+  const child = run(
+    ['d1', 'execute', 'DB', '--local', '--json', ...common(options.persistTo), '--command', options.sql],
+    options.say,
+    'stderr',
+  );
+  let text = '';
+  child.stdout?.setEncoding('utf8');
+  child.stdout?.on('data', (part: string) => {
+    text += part;
+  });
+  const code = await exitOf(child);
+  if (code !== 0) throw new Plane3Error('hosted.wrangler-failed', { command: 'd1 execute', code });
+  return text;
+}
+
 const applyMigrations = ({ persistTo, say }: Pick<DevOptions, 'persistTo' | 'say'>) =>
   succeeds(['d1', 'migrations', 'apply', 'DB', '--local', ...common(persistTo)], say);
 
@@ -87,7 +108,7 @@ async function succeeds(args: readonly string[], say: (line: string) => void): P
   if (code !== 0) throw new Plane3Error('hosted.wrangler-failed', { command: args.slice(0, 3).join(' '), code });
 }
 
-function run(args: readonly string[], say: (line: string) => void): ChildProcess {
+function run(args: readonly string[], say: (line: string) => void, only?: 'stderr'): ChildProcess {
   const child = spawn(process.execPath, [wrangler(), ...args], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -99,7 +120,7 @@ function run(args: readonly string[], say: (line: string) => void): ChildProcess
       WRANGLER_SEND_METRICS: 'false',
     },
   });
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of only === undefined ? [child.stdout, child.stderr] : [child.stderr]) {
     stream?.setEncoding('utf8');
     stream?.on('data', (text: string) => {
       for (const line of text.split('\n')) if (line.trim() !== '') say(line);
@@ -111,7 +132,7 @@ function run(args: readonly string[], say: (line: string) => void): ChildProcess
 const exitOf = (child: ChildProcess): Promise<number> =>
   new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
+    child.once('close', (code) => resolve(code ?? 1));
   });
 
 function wrangler(): string {
