@@ -10,8 +10,8 @@ import { linkErrors } from './link.ts';
 import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
 import { providerErrors } from './provider.ts';
-import { timerErrors } from './timers.ts';
 import { repairErrors } from './repair.ts';
+import { timerErrors } from './timers.ts';
 
 /** Every error that plane3 can report, by code. */
 export const errorCatalogue = {
