@@ -87,6 +87,8 @@ export const commands: readonly CommandEntry[] = [
     name: 'completion',
     summary: 'completions for bash, zsh and fish',
     load: () => import('./completion.ts'),
+  },
+  {
     name: 'repair',
     summary: 'repairs that a person runs, step by step',
     commands: [
