@@ -159,6 +159,25 @@ export class Recorder {
     };
   }
 
+  /** What is left of the copies, and where the durable of their member stands: for whoever reads a failure. */
+  async leftovers(): Promise<string[]> {
+    const { dlv } = streams(this.#space);
+    const page = await this.#store(dlv).page({ filter: '>', after: 0, limit: PAGE });
+    if (page.kind !== 'read') return [];
+    return Promise.all(
+      page.messages.slice(0, 10).map(async ({ seq, subject }) => {
+        const member = readMember(subject.split('.').slice(3, 6).join('.'));
+        const durable = member === undefined ? '' : deliveryConsumer(member);
+        const asked = await this.#broker.request(`$JS.API.CONSUMER.INFO.${dlv}.${durable}`, {});
+        const { delivered, ack_floor, num_ack_pending, num_pending, num_waiting, num_redelivered } = (
+          asked.kind === 'reply' ? asked.message.json() : {}
+        ) as Record<string, unknown>;
+        const figures = { delivered, ack_floor, num_ack_pending, num_pending, num_waiting, num_redelivered };
+        return `${dlv} ${seq} ${subject}: ${JSON.stringify(figures)}`;
+      }),
+    );
+  }
+
   #store(stream: string): StreamStore {
     return new StreamStore(this.#broker, stream);
   }

@@ -179,10 +179,11 @@ class Stage {
       quiet = left !== undefined && left.entries + left.copies + left.posts === 0 ? quiet + 1 : 0;
     }
     await this.#recorder?.catchUp();
+    const leftovers = left !== undefined && left.copies > 0 ? await this.#recorder?.leftovers() : undefined;
     await Promise.all([...this.#agents.values()].map((agent) => agent.end()));
     await this.#recorder?.posts();
     const { entries = 0, copies = 0, owed = ['the broker did not say'], posts = 1 } = left ?? {};
-    file.write({ kind: 'drained', at: Date.now(), entries: entries + posts, copies, owed });
+    file.write({ kind: 'drained', at: Date.now(), entries: entries + posts, copies, owed: leftovers ?? owed });
   }
 
   /** What is still under way: posts that are not copied, entries, copies. */

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { Plane3Error } from '../../domain/errors/catalogue.ts';
 import { readJson } from '../../domain/message.ts';
 import { takeDenial, watchDenials } from './denials.ts';
-import { CONFLICT_CODES, DUPLICATE_IN_BATCH, parseDriverError } from './driver-errors.ts';
+import { CONFLICT_CODES, DUPLICATE_IN_BATCH, ID_IN_PROCESS, parseDriverError } from './driver-errors.ts';
 
 /** Messages that the broker takes in one batch. */
 export const BATCH_MAX = 1000;
@@ -37,7 +37,7 @@ export type NotStored =
   /** Another write came first (10071, 10164). */
   | { kind: 'conflict' }
   | { kind: 'refused'; code: number; message: string }
-  | { kind: 'unanswered'; why: 'timeout' | 'no-responders' | 'disconnected' }
+  | { kind: 'unanswered'; why: 'timeout' | 'no-responders' | 'disconnected' | 'in-process' }
   | { kind: 'denied'; subject: string; operation: 'publish' | 'subscription' };
 export type BatchOutcome =
   /** All of them; the first has sequence `lastSeq - count + 1`. */
@@ -169,10 +169,12 @@ async function outcomeOf(reply: Promise<{ data: Uint8Array }>): Promise<BatchOut
   }
 }
 
-const refusalOf = (error: z.infer<typeof errorSchema>): NotStored =>
-  CONFLICT_CODES.includes(error.err_code)
-    ? { kind: 'conflict' }
-    : { kind: 'refused', code: error.err_code, message: error.description };
+function refusalOf({ err_code: code, description: message }: z.infer<typeof errorSchema>): NotStored {
+  if (CONFLICT_CODES.includes(code)) return { kind: 'conflict' };
+  // An earlier one with this id is on its way through the cluster: nobody knows yet whether it will be stored.
+  if (code === ID_IN_PROCESS) return { kind: 'unanswered', why: 'in-process' };
+  return { kind: 'refused', code, message };
+}
 
 /** What an error of the client means for a publish. Surprises are thrown on. */
 function failureOf(error: unknown): NotStored {

@@ -28,6 +28,8 @@ export type DriverFailure =
 /** A lost compare-and-set has either of two numbers. */
 export const CONFLICT_CODES: readonly number[] = [10071, 10164];
 export const DUPLICATE_IN_BATCH = 10201;
+/** Replicated streams only: a message with this id was proposed and is not decided. */
+export const ID_IN_PROCESS = 10158;
 export const STREAM_NOT_FOUND = 10059;
 export const CONSUMER_NOT_FOUND = 10014;
 export const MESSAGE_NOT_FOUND = 10037;

@@ -38,13 +38,11 @@ export function natsEntries({
         if (outcome.kind === 'stored' || outcome.kind === 'duplicate') continue;
         const why = notStored(outcome);
         if (why.kind !== 'refused') return why;
+        // What does not speak of the message itself (a full disk, no quorum) is no entry's fault: it stays owed.
+        if (!ENTRY_FAULTS.includes(why.code)) return { kind: 'silent', why: `refused: ${why.code}` };
         refused.push({ index, code: why.code });
       }
-      // Where the broker takes none of them, it is not one entry's fault.
-      const [first] = refused;
-      return first !== undefined && refused.length === outcomes.length && !ENTRY_FAULTS.includes(first.code)
-        ? { kind: 'silent', why: `refused: ${first.code}` }
-        : { kind: 'stored', refused };
+      return { kind: 'stored', refused };
     },
     async page({ member, after, limit }) {
       const page = await store.page({ filter: entriesOf(space, member), after, limit });
@@ -67,8 +65,8 @@ export function natsEntries({
   };
 }
 
-/** Codes that speak of the message itself: it is too large, or its id is. */
-const ENTRY_FAULTS: readonly string[] = ['10054'];
+/** Codes that speak of the message itself: it is too large, or its headers are. Only such an entry is dropped. */
+const ENTRY_FAULTS: readonly string[] = ['10054', '10097'];
 
 function held(space: string, member: Member, { seq, storedAt, subject, data, header }: StoredMessage): HeldEntry {
   const read = readEntry(space, subject, header, data);
