@@ -2,12 +2,11 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseToken } from '../domain/names.ts';
-import { addAgent } from '../manager/lifecycle.ts';
 import { SECRET_FOLDER } from '../services/local/files.ts';
-import { keepCreds } from '../services/local/mint.ts';
+import { askManager } from './ask-manager.ts';
 import { patterns } from './flags.ts';
 import { type Define, examples } from './frame.ts';
-import { agentCredsPath, CLI_PRINCIPAL, principalNamed, withRights } from './open-mesh.ts';
+import { agentCredsPath, principalNamed } from './open-mesh.ts';
 
 interface Options {
   readonly read?: readonly string[];
@@ -22,17 +21,13 @@ export const define: Define = (command, frame) => {
     .action(
       frame.action<[name: string, options: Options]>(async (call, name, { read = [], post = [] }) => {
         const place = call.place();
-        const path = agentCredsPath(place, principalNamed(name));
-        const added = await withRights(place, 'manager', ({ connection, keys }) => {
-          // A folder that cannot be made is said before anything is written on the mesh.
-          mkdirSync(dirname(path), { recursive: true, mode: SECRET_FOLDER });
-          const by = { managerInstance: CLI_PRINCIPAL, processEpoch: 0 };
-          return addAgent({ connection, keys, name, read, post, by });
-        });
-        keepCreds(path, added.credential);
-        const { principal, member } = added;
+        const principal = principalNamed(name);
+        const path = agentCredsPath(place, principal);
+        // A folder that cannot be made is said before anything is written on the mesh.
+        mkdirSync(dirname(path), { recursive: true, mode: SECRET_FOLDER });
+        const { lifecycleUid } = await askManager(place, 'provision', { name, read: [...read], post: [...post] });
         call.out.answer(
-          { name, principal, lifecycleUid: member.uid, read, post, creds: path },
+          { name, principal, lifecycleUid, read, post, creds: path },
           `${call.out.paint('green', '✓')} ${call.out.paint('bold', principal)} reads ${said(read)}, posts to ${said(post)}\n  credential: ${path}`,
         );
         return 0;
@@ -45,4 +40,4 @@ export const define: Define = (command, frame) => {
   );
 };
 
-const said = (patterns: readonly string[]): string => (patterns.length === 0 ? 'nothing' : patterns.join(', '));
+export const said = (patterns: readonly string[]): string => (patterns.length === 0 ? 'nothing' : patterns.join(', '));

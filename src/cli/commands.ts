@@ -5,9 +5,10 @@
 import type { CommandEntry } from './frame.ts';
 
 export const commands: readonly CommandEntry[] = [
-  { name: 'up', summary: 'start the mesh: broker and delivery daemon', load: () => import('./up.ts') },
+  { name: 'up', summary: 'start the mesh: broker, delivery daemon and manager', load: () => import('./up.ts') },
   { name: 'down', summary: 'stop the mesh, or one part of it', load: () => import('./down.ts') },
   { name: 'deliver', summary: 'the delivery daemon in the foreground', load: () => import('./deliver.ts') },
+  { name: 'manager', summary: 'the manager in the foreground', load: () => import('./manager.ts') },
   { name: 'status', summary: 'what is true of the mesh now', load: () => import('./status.ts') },
   { name: 'doctor', summary: 'the same, judged; --fix repairs what it can', load: () => import('./doctor.ts') },
   {
@@ -15,6 +16,8 @@ export const commands: readonly CommandEntry[] = [
     summary: 'agents: their lifecycles, rights and credentials',
     commands: [
       { name: 'add', summary: 'add an agent and write its credential', load: () => import('./agent-add.ts') },
+      { name: 'grant', summary: 'change what an agent may read and post to', load: () => import('./agent-grant.ts') },
+      { name: 'retire', summary: 'end the lifecycle of an agent for good', load: () => import('./agent-retire.ts') },
       {
         name: 'list',
         summary: 'list agents, their state and what they may read',
@@ -59,6 +62,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./replay.ts'),
   },
   { name: 'pending', summary: 'what is owed to whom, without content', load: () => import('./pending.ts') },
+  {
+    name: 'reconcile-gate',
+    summary: 'open a registration gate that a dead manager left frozen',
+    load: () => import('./reconcile-gate.ts'),
+  },
   {
     name: 'provider',
     summary: 'a link to a hosted node: what comes there is owed here',

@@ -37,7 +37,7 @@ export async function keysOf({ root, space }: Place): Promise<MeshKeys> {
   return { operator, space: keys };
 }
 
-export type MintedProfile = 'manager' | 'provisioner' | 'observer' | 'scheduler';
+export type MintedProfile = 'manager' | 'operator' | 'provisioner' | 'observer' | 'scheduler';
 
 export interface Opened {
   readonly connection: NatsConnection;
@@ -75,6 +75,7 @@ export async function withRights<T>(
 function profileOf(profile: MintedProfile, { space }: Place, keys: MeshKeys): Profile {
   switch (profile) {
     case 'manager':
+    case 'operator':
       return { profile, space, principal: CLI_PRINCIPAL };
     case 'provisioner':
     case 'scheduler':

@@ -1,4 +1,4 @@
-/** `cotal up`: broker and delivery daemon, in the foreground until it is told to stop, or detached. */
+/** `cotal up`: broker, delivery daemon and manager, in the foreground until it is told to stop, or detached. */
 import type { AskedSettings, MeshSettings } from '../domain/mesh-settings.ts';
 import { createUp, type UpReport } from '../launch/up.ts';
 import { logPath } from '../services/local/process-record.ts';
@@ -62,6 +62,7 @@ export const define: Define = (command, frame) => {
       const up = createUp({
         root,
         asked: askedOf(space, flags),
+        manager: flags.manager,
         isForeground: flags.detach !== true,
         journal,
         progress: progress.say,
@@ -115,11 +116,12 @@ const askedOf = (space: string, flags: UpFlags): AskedSettings => {
   };
 };
 
-function textOf({ healthy, mode, broker, delivery, log }: UpReport, space: string, stays: boolean): string {
+function textOf({ healthy, mode, broker, delivery, manager, log }: UpReport, space: string, stays: boolean): string {
   return [
     healthy ? `✓ the mesh of space ${space} is up` : `! the mesh of space ${space} is up, but not everything serves`,
     `  broker    ${broker.url}  pid ${broker.pid}, ${mode === 'open' ? 'open' : broker.durability}`,
     ...(delivery === null ? [] : [`  delivery  pid ${delivery.pid ?? 'unknown'}, responder ${delivery.responder}`]),
+    ...(manager === null ? [] : [`  manager   pid ${manager.pid ?? 'unknown'}`]),
     `  log       ${log}`,
     stays ? '  Ctrl-C stops all of it.' : '  "cotal status" looks at it, "cotal down" stops it.',
   ].join('\n');

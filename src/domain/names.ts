@@ -54,6 +54,7 @@ export function parseChannel(text: string): string {
 }
 
 export const principalSchema = z.string().refine(isPrincipal, 'not a principal (owner.actor)');
+export const tokenSchema = z.string().regex(TOKEN, 'not 1 to 64 of A-Z a-z 0-9 _');
 export const uidSchema = z.string().regex(UID, 'not a lifecycle uid');
 export const channelSchema = z.string().refine(isChannel, 'not a channel');
 export const patternSchema = z.string().refine(isPattern, 'not a channel pattern');

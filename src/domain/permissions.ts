@@ -15,6 +15,7 @@ import {
   keySubject,
   LEASE_KEY,
   livenessSubject,
+  managerSubject,
   RAILS,
   railSubject,
   railSubjects,
@@ -45,6 +46,17 @@ function rightsOf(profile: Profile): Permissions {
       return agent(profile.space, profile.member, profile.read, profile.post);
     case 'manager':
       return manager(profile.space, profile.principal);
+    case 'serve':
+      return {
+        publish: [`${managerSubject(profile.space, '*.*')}.reply.>`],
+        subscribe: [managerSubject(profile.space, '*.*')],
+      };
+    case 'operator':
+      return operator(profile.space, profile.principal);
+    case 'session': {
+      const liveness = livenessSubject(profile.space, profile.principal);
+      return { publish: [liveness], subscribe: [`${liveness}.reply.>`] };
+    }
     case 'provisioner':
       return provisioner(profile.space);
     case 'scheduler':
@@ -155,6 +167,15 @@ function manager(space: string, principal: string): Permissions {
       ...keepConsumer(stream.dlv, '*', `cotal.${space}.dlv.>`),
     ],
     subscribe: requests.map((subject) => `${subject}.reply.>`),
+  };
+}
+
+function operator(space: string, principal: string): Permissions {
+  const rail = managerSubject(space, principal);
+  const bucket = buckets(space).manager;
+  return {
+    publish: [rail, `${API}.DIRECT.GET.${bucketStream(bucket)}.${keySubject(bucket, LEASE_KEY)}`],
+    subscribe: [`${rail}.reply.>`],
   };
 }
 

@@ -6,6 +6,9 @@ export const PROFILES = [
   'delivery',
   'agent',
   'manager',
+  'serve',
+  'operator',
+  'session',
   'observer',
   'evictor',
   'claims',
@@ -17,7 +20,12 @@ export type ProfileName = (typeof PROFILES)[number];
 /** What a credential is asked for: the profile with the facts that its rights depend on. */
 export type Profile =
   | { readonly profile: 'delivery' | 'provisioner' | 'scheduler'; readonly space: string }
-  | { readonly profile: 'manager'; readonly space: string; readonly principal: string }
+  | {
+      /** `serve`: answers the rail of the manager. `operator`: asks it. `session`: the serving holder of an attach session. */
+      readonly profile: 'manager' | 'serve' | 'operator' | 'session';
+      readonly space: string;
+      readonly principal: string;
+    }
   | {
       readonly profile: 'agent';
       readonly space: string;
@@ -41,6 +49,9 @@ const DAY_S = 24 * HOUR_S;
 export const LIFE_S: Readonly<Record<ProfileName, number | undefined>> = {
   delivery: DAY_S,
   manager: DAY_S,
+  serve: DAY_S,
+  operator: 600,
+  session: DAY_S,
   agent: undefined,
   observer: 30 * DAY_S,
   evictor: 30 * DAY_S,

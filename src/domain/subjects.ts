@@ -22,6 +22,8 @@ export const railSubject = (space: string, rail: RailName, principal: string): s
   `cotal.${space}.ctl.${rail}.${principal}`;
 /** What a daemon subscribes to, in a queue group of the rail's name. */
 export const railSubjects = (space: string, rail: RailName): string => `cotal.${space}.ctl.${rail}.*.*`;
+/** The rail of the manager; `*.*` for everybody who asks it. **Ours**. */
+export const managerSubject = (space: string, principal: string): string => `cotal.${space}.ctl.manager.${principal}`;
 /** A reply goes only under the request's own subtree. */
 export const replyPrefix = (requestSubject: string): string => `${requestSubject}.reply.`;
 export const isReplyOf = (requestSubject: string, reply: string | undefined): reply is string =>

@@ -44,6 +44,8 @@ export interface ChildrenOptions {
 
 export interface PlaneProbe {
   look(): Promise<Plane | undefined>;
+  /** The manager whose lease row says ready. */
+  manager(): Promise<{ incarnation: string } | undefined>;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,15 @@ export function childServices(options: ChildrenOptions): ChildServices {
   const kept = new Map<number, Kept>();
   const adoptedAt = new Map<number, number>();
   const nameOf = (what: ChildName): ProcessName => ({ root, what, space });
+
+  const serves = async (what: ChildName, incarnation: string | undefined): Promise<boolean> => {
+    if (what === 'manager') {
+      const seen = await plane.manager();
+      return seen !== undefined && (incarnation === undefined || seen.incarnation === incarnation);
+    }
+    const seen = await plane.look();
+    return seen !== undefined && servesAs(seen, incarnation);
+  };
 
   return {
     journal,
@@ -112,8 +123,7 @@ export function childServices(options: ChildrenOptions): ChildServices {
           tell({ type: 'process.marked' });
           return 'enough';
         }
-        const seen = name === 'delivery' ? await plane.look() : undefined;
-        if (seen === undefined || !servesAs(seen, kept.get(pid)?.incarnation)) return 'again';
+        if (!(await serves(name, kept.get(pid)?.incarnation))) return 'again';
         await plane.close();
         // A mark that was made while the broker was asked counts.
         tell({ type: isStopped(nameOf(name)) ? 'process.marked' : 'serving.proved' });
@@ -132,10 +142,10 @@ export function childServices(options: ChildrenOptions): ChildServices {
       const cause = causeOf({ code, signal });
       const said = own === undefined ? undefined : shaped(endSchema, readJson(new TextEncoder().encode(own.said)));
       return {
-        asked: isStopped(record) || words.some((line) => /^• delivery: received \S+, exiting/.test(line)),
+        asked: isStopped(record) || words.some((line) => /^• (delivery|manager): received \S+, exiting/.test(line)),
         cause,
         reason:
-          said?.end === 'lease-refused'
+          said?.end === 'lease-refused' && name === 'delivery'
             ? heldReason(readProcess(record).kind === 'running' || isAnswered(seen), expiresInMs)
             : (said?.message ?? `it ended (${cause}) without a word; see ${logPath(record)}`),
         waitMs: restartWait({ expiresInMs, most: numbers.restartWaitMs }),

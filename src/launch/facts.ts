@@ -57,6 +57,10 @@ export async function factsOf(options: FactOptions): Promise<Fact[]> {
       return facts;
     }
     facts.push(...processFacts(options, 'delivery'));
+    // A mesh may be run without one (--no-manager): only one that left something here is asked about.
+    if (readProcess({ root, what: 'manager', space }).kind !== 'none') {
+      facts.push(...processFacts(options, 'manager').slice(0, 1));
+    }
     facts.push(
       ...(typeof opened === 'string' || opened.publicKey === undefined ? unasked() : await planeFacts(options, opened)),
     );

@@ -1,6 +1,6 @@
 /** A look at the plane from outside of the daemon, over a connection that is opened when it is needed. */
 import type { NatsConnection } from '@nats-io/nats-core';
-import { lookAtPlane } from '../services/nats/serving-probe.ts';
+import { lookAtManager, lookAtPlane } from '../services/nats/serving-probe.ts';
 import type { PlaneProbe } from './children.ts';
 import type { Mesh } from './mesh.ts';
 
@@ -23,6 +23,17 @@ export function planeProbe(of: { mesh: Mesh; space: string; timeoutMs: number })
         const { connection, publicKey } = open;
         const timeoutMs = Math.min(of.timeoutMs, ASK_MS);
         return await lookAtPlane({ connection, publicKey, space, principal: PRINCIPAL, timeoutMs });
+      } catch {
+        await close();
+        return undefined;
+      }
+    },
+    manager: async () => {
+      try {
+        if (open !== undefined && (open.connection.isClosed() || Date.now() > open.until)) await close();
+        open ??= { ...(await mesh.connectAs('manager', PRINCIPAL)), until: Date.now() + KEPT_MS };
+        const { connection, publicKey } = open;
+        return await lookAtManager({ connection, publicKey, space, timeoutMs: Math.min(of.timeoutMs, ASK_MS) });
       } catch {
         await close();
         return undefined;

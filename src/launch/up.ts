@@ -18,6 +18,8 @@ import { stopper } from './stopper.ts';
 export interface UpOptions {
   readonly root: string;
   readonly asked: AskedSettings;
+  /** False: without the manager. */
+  readonly manager?: boolean;
   readonly isForeground: boolean;
   readonly journal: Journal;
   readonly progress: (line: string) => void;
@@ -48,8 +50,8 @@ export interface UpEnded {
   readonly code: 0 | 1;
 }
 
-/** What `up` keeps beside the broker, in the order of its start. The manager takes its place here. */
-const CHILDREN: readonly ChildName[] = ['delivery'];
+/** What `up` keeps beside the broker, in the order of its start. */
+const CHILDREN: readonly ChildName[] = ['delivery', 'manager'];
 const GOOD: ReadonlySet<LauncherEnd> = new Set(['launched', 'stopped']);
 
 /** @throws Plane3Error for a setting of the environment outside its grammar; nothing is started. */
@@ -67,6 +69,7 @@ export function createUp(options: UpOptions) {
     const { mode, durability } = mesh.settings;
     if (mode === 'open') journal.tell('up.live-only');
     const record = readProcess({ root, what: 'delivery', space });
+    const manager = readProcess({ root, what: 'manager', space });
     options.onUp({
       healthy: Object.values(standing).every((each) => each === 'serving'),
       mode,
@@ -78,7 +81,7 @@ export function createUp(options: UpOptions) {
               pid: record.kind === 'running' ? record.pid : null,
               responder: standing.delivery === 'serving' ? 'bound' : 'unbound',
             },
-      manager: null,
+      manager: standing.manager === undefined ? null : { pid: manager.kind === 'running' ? manager.pid : null },
       log: logPath({ root, what: 'delivery', space }),
     });
   };
@@ -132,7 +135,7 @@ export function createUp(options: UpOptions) {
       input: {
         isForeground,
         isOpen: asked.open,
-        children: asked.open ? [] : CHILDREN,
+        children: asked.open ? [] : CHILDREN.filter((each) => each !== 'manager' || options.manager !== false),
         retryMs: numbers.restartWaitMs,
       },
       ...(options.inspect === undefined ? {} : { inspect: options.inspect }),

@@ -18,6 +18,7 @@ import { type ProofOutcome, type StoreProofInput, storeProofMachine } from './st
 export type OpenFact = { type: 'services.open' } | { type: 'services.refused'; reason: string };
 export type RailHeard = { type: 'rail.lost'; why: string };
 export type CloseFact = { type: 'services.closed' };
+export type LeaveFact = { type: 'broker.left' };
 
 export type ManagerEnd =
   | 'stopped'
@@ -57,6 +58,7 @@ const manager = setup({
       | RegistrationOutcome
       | OpenFact
       | CloseFact
+      | LeaveFact
       | RailHeard
       | EffectFailed
       | { type: 'stop.requested'; signal: string },
@@ -72,9 +74,10 @@ const manager = setup({
     openServices: asked<OpenFact, { processEpoch: number }>('openServices'),
     serveRail: heard<RailHeard, undefined>('serveRail'),
     closeServices: asked<CloseFact, undefined>('closeServices'),
+    leaveBroker: asked<LeaveFact, undefined>('leaveBroker'),
   },
   actions: {
-    told: raise(answerOf<ProofOutcome | RepairOutcome | RegistrationOutcome | OpenFact | CloseFact>()),
+    told: raise(answerOf<ProofOutcome | RepairOutcome | RegistrationOutcome | OpenFact | CloseFact | LeaveFact>()),
     faulted: raise(surpriseOf),
     keepOwner: assign({ mayRenew: true }),
     keepEpoch: assign((_, { processEpoch }: { processEpoch: number }) => ({ processEpoch })),
@@ -276,17 +279,21 @@ export const managerMachine = manager.createMachine({
             Releasing: {
               entry: { type: 'tellLease', params: { type: 'stop.requested' } },
               on: {
-                'lease.released': '#manager.Ended',
-                'lease.taken': '#manager.Ended',
-                'lease.denied': '#manager.Ended',
-                'lease.refused': '#manager.Ended',
-                'effect.failed': '#manager.Ended',
+                'lease.released': 'Leaving',
+                'lease.taken': 'Leaving',
+                'lease.denied': 'Leaving',
+                'lease.refused': 'Leaving',
+                'effect.failed': 'Leaving',
               },
             },
             /** The lease has ended before: nothing of it is touched again. */
             Alone: {
               invoke: close,
-              on: { 'services.closed': '#manager.Ended', 'effect.failed': '#manager.Ended' },
+              on: { 'services.closed': 'Leaving', 'effect.failed': 'Leaving' },
+            },
+            Leaving: {
+              invoke: { id: 'leaveBroker', src: 'leaveBroker', ...ends },
+              on: { 'broker.left': '#manager.Ended', 'effect.failed': '#manager.Ended' },
             },
           },
         },

@@ -47,7 +47,7 @@ export { openWorkstation } from './workstation.ts';
 export type { Cancellable, EmbeddedPorts, ManagerPorts };
 
 const opId = (): string => randomBytes(12).toString('hex');
-const railBounds = ({ numbers }: Pick<ManagerPorts, 'numbers'>, waitMs = numbers.railWaitMs) => ({
+export const railBounds = ({ numbers }: Pick<ManagerPorts, 'numbers'>, waitMs = numbers.railWaitMs) => ({
   rail: ADMIN_RAIL,
   wait: railWaitBounds(numbers, waitMs),
 });

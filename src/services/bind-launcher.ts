@@ -125,14 +125,23 @@ export function bindChild({ journal, numbers, ...child }: ChildServices, stop: S
       stop: bindStop(stop),
     },
     actions: {
-      tellRestarting: (_, { cause }) => journal.tell('up.restarting', { cause }),
-      tellAgain: () => journal.tell('up.running-again'),
-      tellRetry: (_, { reason, waitMs }) =>
-        journal.tell('up.restart-failed', { reason, seconds: Math.ceil(waitMs / 1000) }),
+      tellRestarting: ({ context }, { cause }) =>
+        journal.tell(context.name === 'delivery' ? 'up.restarting' : 'up.manager-restarting', { cause }),
+      tellAgain: (_, { name }) => journal.tell(name === 'delivery' ? 'up.running-again' : 'up.manager-again'),
+      tellRetry: ({ context }, { reason, waitMs }) =>
+        journal.tell(context.name === 'delivery' ? 'up.restart-failed' : 'up.manager-restart-failed', {
+          reason,
+          seconds: Math.ceil(waitMs / 1000),
+        }),
     },
-    delays: { patience: numbers.launchPatienceMs },
+    // A manager waits for the daemon before it registers.
+    delays: {
+      patience: ({ context }) => numbers.launchPatienceMs * (context.name === 'manager' ? MANAGER_PATIENCE : 1),
+    },
   });
 }
+
+const MANAGER_PATIENCE = 3;
 
 type Step = (signal: AbortSignal) => Promise<void>;
 

@@ -19,7 +19,7 @@ export interface LeaseServices {
   rows(): LeaseRows;
   readonly fence: Fence;
   readonly clock: Clock;
-  readonly numbers: Numbers;
+  readonly numbers: Pick<Numbers, 'leaseTtlMs' | 'leaseRenewMs' | 'standbyProbeMs'>;
   /** What the row carries so that the holder's answers can be proved. */
   proof(): Pick<LeaseRow, 'proofKey' | 'proofAttestation'>;
 }

@@ -12,6 +12,7 @@ import { type Mesh, startMesh } from '../support/mesh.ts';
 import { agent } from '../support/permission-table/agent.ts';
 import { delivery } from '../support/permission-table/delivery.ts';
 import { manager } from '../support/permission-table/manager.ts';
+import { operator, serve, session } from '../support/permission-table/manager-rail.ts';
 import { provisioner } from '../support/permission-table/provisioner.ts';
 import { scheduler } from '../support/permission-table/scheduler.ts';
 import { claims, evictor, observer } from '../support/permission-table/system.ts';
@@ -27,6 +28,9 @@ const connections = new Map<ProfileName, NatsConnection>();
 const NAMES: readonly Exclude<ProfileName, 'agent'>[] = [
   'delivery',
   'manager',
+  'serve',
+  'operator',
+  'session',
   'observer',
   'evictor',
   'claims',
@@ -59,6 +63,12 @@ const profileOf = (name: ProfileName): Profile => {
       return { profile: 'agent', space, member: alice.member, read: ['team.*', 'news.>'], post: ['team.general'] };
     case 'manager':
       return { profile: 'manager', space, principal: 'local.manager' };
+    case 'serve':
+      return { profile: 'serve', space, principal: 'local.serve' };
+    case 'operator':
+      return { profile: 'operator', space, principal: 'local.operator' };
+    case 'session':
+      return { profile: 'session', space, principal: 'local.session_a' };
     case 'observer':
       return { profile: 'observer', account: mesh.keys.account.publicKey };
     case 'delivery':
@@ -74,6 +84,9 @@ const TABLE: Record<ProfileName, Part> = {
   delivery,
   agent,
   manager,
+  serve,
+  operator,
+  session,
   observer,
   evictor,
   claims,

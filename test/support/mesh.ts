@@ -82,6 +82,9 @@ export interface Mesh {
 const principalOf: Record<Exclude<ProfileName, 'agent'>, string> = {
   delivery: 'local.delivery',
   manager: 'local.manager',
+  serve: 'local.serve',
+  operator: 'local.operator',
+  session: 'local.session_a',
   provisioner: 'local.provisioner',
   observer: 'local.observer',
   evictor: 'local.evictor',
@@ -115,6 +118,9 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
       case 'scheduler':
         return { profile, space };
       case 'manager':
+      case 'serve':
+      case 'operator':
+      case 'session':
         return { profile, space, principal };
       case 'observer':
         return { profile, account: facts.account ?? keys.account.publicKey };

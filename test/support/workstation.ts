@@ -51,7 +51,11 @@ export class Workstation {
   readonly #env: Record<string, string>;
   readonly #running = new Set<ChildProcess>();
 
-  constructor(env: Record<string, string> = {}) {
+  readonly #manager: boolean;
+
+  /** `manager`: `up` starts one too; most tests are about the delivery daemon and go without. */
+  constructor(env: Record<string, string> = {}, { manager = false }: { manager?: boolean } = {}) {
+    this.#manager = manager;
     mkdirSync(this.root);
     const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('COTAL_')));
     this.#env = { ...(own as Record<string, string>), ...SCALED, COTAL_HOME: this.home, ...env };
@@ -72,7 +76,8 @@ export class Workstation {
 
   start(words: readonly Word[], more: { env?: Record<string, string>; cwd?: string } = {}): Running {
     const rooted = words.includes('--root') || more.cwd !== undefined ? [] : ['--root', this.root];
-    const child = spawn(COTAL, [...words.map(String), ...rooted], {
+    const without = words[0] === 'up' && !this.#manager && !words.includes('--open') ? ['--no-manager'] : [];
+    const child = spawn(COTAL, [...words.map(String), ...without, ...rooted], {
       cwd: more.cwd ?? this.folder,
       env: { ...this.#env, ...more.env },
       detached: true,
@@ -115,7 +120,7 @@ export class Workstation {
   }
 
   /** The pid in a record; undefined while there is none. */
-  recorded(what: 'delivery' | 'broker', space = 'main'): number | undefined {
+  recorded(what: 'delivery' | 'manager' | 'broker', space = 'main'): number | undefined {
     const text = this.read(`${what}.KEY.pid`, space);
     return text === undefined ? undefined : Number(text.split('\n')[0]);
   }

@@ -12,6 +12,36 @@ export const agentErrors = defineErrors({
     template: 'agent {principal}: {step} did not succeed: {reason}',
     help: 'No credential was made. Run the same command again: what was begun is taken up or left unused.',
   },
+  'agent.unknown': {
+    kind: 'refuse',
+    template: 'there is no active agent {principal} ({state})',
+    help: 'Nothing was changed. "cotal agent list" shows the agents of the space.',
+  },
+  'agent.not-retired': {
+    kind: 'retry',
+    template: 'agent {principal} is not retired yet: {reason}',
+    help: 'It is retiring, and its credentials are revoked where that step was reached. Run the same command again: it goes on.',
+  },
+  'manager.session': {
+    kind: 'refuse',
+    template: 'session {session}: {reason}',
+    help: 'Nothing was issued.',
+  },
+  'manager.silent': {
+    kind: 'retry',
+    template: 'the manager holds its lease and does not answer on ctl.manager ({reason})',
+    help: 'What was asked for may have been done or not. See its log, then run the same command again.',
+  },
+  'manager.refused': {
+    kind: 'refuse',
+    template: 'the manager refused: {reason}',
+    help: 'Nothing was changed beyond what the reason says.',
+  },
+  'manager.no-keys': {
+    kind: 'refuse',
+    template: 'agent {principal} has no credential under this root ({path})',
+    help: 'Nothing was changed. Run this where the agent was added.',
+  },
   'agent.list': {
     kind: 'retry',
     template: 'the agents cannot be told: {what} was not answered: {reason}',

@@ -18,6 +18,17 @@ export const launcherEvents = defineEvents({
     meaning:
       'A replacement ended before it served. The next attempt is made when the lease row in its way can have ended.',
   },
+  'up.manager-restarting': {
+    level: 'warn',
+    line: 'manager exited ({cause}) while nats-server is running - restarting it',
+    meaning: 'A manager that this `up` keeps died badly. It is started again at once.',
+  },
+  'up.manager-again': { level: 'info', line: 'manager running again', meaning: 'The replacement serves.' },
+  'up.manager-restart-failed': {
+    level: 'warn',
+    line: '! manager could not be restarted: {reason}; next attempt in {seconds} s',
+    meaning: 'A replacement ended before it served.',
+  },
   'up.delivery-unbound': {
     level: 'warn',
     line: '! delivery daemon (pid {pid}) is running, but its responder is not bound: posts are not copied and no join becomes durable until it is; see {log}',

@@ -12,8 +12,14 @@ import { StreamStore } from './stream-store.ts';
 const encoder = new TextEncoder();
 
 /** `broker`: one whose gate asks for nothing but a connection. */
-export function natsLeaseRows({ broker, space }: { broker: GatedBroker; space: string }): LeaseRows {
-  const bucket = buckets(space).delivery;
+export function natsLeaseRows(of: {
+  broker: GatedBroker;
+  space: string;
+  /** Whose lease: the daemon's unless told. */
+  whose?: 'delivery' | 'manager';
+}): LeaseRows {
+  const { broker, space, whose = 'delivery' } = of;
+  const bucket = buckets(space)[whose];
   const subject = keySubject(bucket, LEASE_KEY);
   const store = new StreamStore(broker, bucketStream(bucket));
   /** Where there is no row but a marker of one, a create has to expect the marker. */

@@ -60,3 +60,17 @@ export async function lookAtPlane(asked: {
     ...(own === undefined ? {} : { responder: own.responder }),
   };
 }
+
+/** The manager that serves: its lease row says ready. Undefined: none does, or it cannot be told. */
+export async function lookAtManager(asked: {
+  connection: NatsConnection;
+  publicKey: string;
+  space: string;
+  timeoutMs: number;
+}): Promise<{ incarnation: string } | undefined> {
+  const { connection, publicKey, space, timeoutMs } = asked;
+  const gate = () => undefined;
+  const broker = new GatedBroker({ connection, inboxPrefix: inboxPrefix(publicKey), gate, timeoutMs });
+  const read = await natsLeaseRows({ broker, space, whose: 'manager' }).read();
+  return read.kind === 'row' && read.row.ready ? { incarnation: read.row.incarnation } : undefined;
+}

@@ -232,6 +232,7 @@ export const samples = samplesOf(managerMachine, {
     registration: [registered('registered'), registered('unverified', 'm.b is there')],
     openServices: [{ type: 'services.open' }, { type: 'services.refused', reason: 'the ledger row was not written' }],
     closeServices: [{ type: 'services.closed' }],
+    leaveBroker: [{ type: 'broker.left' }],
   },
   clamp: ({ end, mayRenew }) => ({ end, mayRenew }),
   bounded: {
@@ -248,7 +249,8 @@ export const samples = samplesOf(managerMachine, {
     'Running.Up.Serving.Renewing',
     'stop.requested → Running.Ending.Closing',
     'Running.Ending.Releasing',
-    'lease.released → Ended',
+    'lease.released → Running.Ending.Leaving',
+    'Ended',
   ],
   promises,
 });

@@ -1,0 +1,78 @@
+/** `cotal manager`: the manager in the foreground. What it says goes to stderr and to the log of its space. */
+import { Option } from 'commander';
+import { describeError, Plane3Error } from '../domain/errors/catalogue.ts';
+import { reportEnd } from '../launch/end-report.ts';
+import { openManager } from '../manager/process.ts';
+import { clearStopped, isStopped, logPath } from '../services/local/process-record.ts';
+import type { ExitCode } from './failure.ts';
+import { type Define, examples } from './frame.ts';
+import { journalOf } from './journal.ts';
+import { isOpen } from './open-mesh.ts';
+import { brokerOf } from './place.ts';
+import { inspectFlag, inspectPort, watched } from './watching.ts';
+
+interface ManagerFlags {
+  readonly server?: string;
+  readonly tls?: boolean;
+  readonly standby?: boolean;
+  readonly launched?: string;
+  readonly inspect?: string | true;
+}
+
+export const define: Define = (command, frame) => {
+  command
+    .option('--server <url>', "broker to dial; refused when the machine's registry has another one for the space")
+    .option('--tls', 'demand TLS of the broker; a mesh that was recorded with TLS always demands it')
+    .option('--standby', 'wait for the lease when another manager holds it, and take over')
+    .option(inspectFlag, 'open the inspector on a loopback port, a free one unless told: see "cotal inspect"')
+    .addOption(new Option('--launched <incarnation>').hideHelp());
+  command.action(
+    frame.action(async (call, flags: ManagerFlags): Promise<ExitCode> => {
+      const place = call.place();
+      const { root, space } = place;
+      const name = { root, what: 'manager', space } as const;
+      const journal = journalOf('manager', logPath(name));
+      const { launched, server } = flags;
+      if (launched === undefined) clearStopped(name);
+      else if (isStopped(name)) return 0;
+      const stopped = call.stopped();
+      const watch = await watched({ ...name, journal, inspect: inspectPort(flags.inspect) });
+      try {
+        const address = brokerOf(place);
+        if (isOpen(address)) throw new Plane3Error('mesh.open', { space });
+        if (address.record !== undefined && server !== undefined && server !== address.url) {
+          throw new Plane3Error('start.server', { input: server, space, recorded: address.url });
+        }
+        const tls = address.tls ?? (flags.tls === true ? {} : undefined);
+        const manager = await openManager({
+          root,
+          space,
+          url: address.record?.url ?? server ?? address.url,
+          journal,
+          // A launched one outlives the row that a killed one has left; it ends by itself within seconds.
+          standby: flags.standby === true || launched !== undefined,
+          ...(watch === undefined ? {} : { inspect: watch.inspect }),
+          ...(tls === undefined ? {} : { tls }),
+          ...(launched === undefined ? {} : { incarnation: launched }),
+        });
+        const stop = () => manager.stop(String(stopped.reason));
+        stopped.addEventListener('abort', stop);
+        const running = manager.run();
+        if (stopped.aborted) stop();
+        const ended = await running;
+        if (launched !== undefined) reportEnd(ended);
+        return ended.code;
+      } catch (error) {
+        const { message } = describeError(error);
+        journal.tell('manager.refused', { message });
+        if (launched !== undefined) reportEnd({ end: 'refused', message });
+        if (!(error instanceof Plane3Error)) return 1;
+        call.out.remark(`  ${error.help}`);
+        return error.exit === 64 ? 64 : 1;
+      } finally {
+        watch?.close();
+      }
+    }),
+  );
+  examples(command, 'cotal manager --space main', 'cotal manager --space main --root /srv/mesh --standby');
+};

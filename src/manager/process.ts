@@ -1,0 +1,296 @@
+/** The manager process, put together: its machine over a workstation's keys, store and broker. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { type Actor, createActor, type InspectionEvent } from 'xstate';
+import { ledgerSchema } from '../domain/auth-rows.ts';
+import { readManagerNumbers } from '../domain/config.ts';
+import { parseSpace } from '../domain/names.ts';
+import { inboxPrefix } from '../domain/permissions.ts';
+import { type ManagerEnd, managerMachine, type OpenFact, type RailHeard } from '../machines/manager.machine.ts';
+import { ask, listen } from '../services/bind-effects.ts';
+import { bindLease } from '../services/bind-lease.ts';
+import { type Credential, readCreds } from '../services/credential.ts';
+import { Fence } from '../services/fence.ts';
+import { spaceKeys } from '../services/local/auth-store.ts';
+import { systemClock } from '../services/local/clock.ts';
+import {
+  KEPT_IDENTITIES,
+  type KeptIdentity,
+  keptPrincipal,
+  managerIdentity,
+} from '../services/local/manager-identity.ts';
+import { credsPath, keepCreds, mint } from '../services/local/mint.ts';
+import { processRecord } from '../services/local/process-record.ts';
+import { authenticatorOf, connectOptions } from '../services/nats/connect.ts';
+import { GatedBroker } from '../services/nats/gated-broker.ts';
+import { natsLeaseRows } from '../services/nats/lease-rows.ts';
+import type { Journal } from '../services/ports.ts';
+import { rowKeyOf } from './bind-family.ts';
+import { bindGateRepair, bindRegistration } from './bind-gate.ts';
+import { bindStoreProof } from './bind-rail.ts';
+import { bindRenewal } from './bind-renewal.ts';
+import { railBounds } from './embed.ts';
+import { serveManagerRail } from './manager-rail.ts';
+import { managerHandlers } from './manager-work.ts';
+import { openWorkstation } from './workstation.ts';
+
+export const MANAGER_ENDPOINT = 'manager';
+
+export interface ManagerOptions {
+  readonly root: string;
+  readonly space: string;
+  readonly url: string;
+  readonly tls?: { readonly caFile?: string };
+  readonly journal: Journal;
+  /** Name of this run on the lease row. */
+  readonly incarnation?: string;
+  /** Waits for the lease of another one instead of ending. */
+  readonly standby?: boolean;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Every step of its actors, for the inspector. */
+  readonly inspect?: (event: InspectionEvent) => void;
+}
+
+export interface ManagerEnded {
+  readonly end: ManagerEnd;
+  readonly message: string;
+  readonly code: 0 | 1 | 2;
+}
+
+export interface ManagerProcess {
+  readonly actor: Actor<typeof managerMachine>;
+  run(): Promise<ManagerEnded>;
+  stop(signal: string): void;
+}
+
+/** Its own credentials are signed again this often. */
+const OWN_RENEWAL_MS = 6 * 3_600_000;
+
+/** @throws Plane3Error for a setting or keys that are not there, the client's error for a broker that is not; nothing is begun. */
+export async function openManager(options: ManagerOptions): Promise<ManagerProcess> {
+  const { root, journal } = options;
+  const space = parseSpace(options.space);
+  const numbers = readManagerNumbers(options.env ?? process.env);
+  const clock = systemClock;
+  const incarnation = options.incarnation ?? randomBytes(12).toString('hex');
+  const identity = await managerIdentity({ root, space });
+  const { url, tls } = options;
+  const station = await openWorkstation({ root, space, url, numbers, clock, ...(tls === undefined ? {} : { tls }) });
+  const { ports, keys, store } = station;
+  const family = { endpoint: MANAGER_ENDPOINT, instance: identity.instance };
+  const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
+  const record = processRecord({ root, what: 'manager', space });
+  const kept = new Map<KeptIdentity, { credential: Credential; connection: NatsConnection }>();
+  let processEpoch = 0;
+
+  /** The row is written before the credential leaves; the key is the same for every incarnation. */
+  const issueKept = async (name: KeptIdentity): Promise<Credential> => {
+    const pair = identity.pairs[name];
+    const { revoked } = await spaceKeys({ root, space, create: false });
+    const until = ((revoked[pair.publicKey] ?? 0) + 1) * 1_000;
+    // What is signed in the second of a revocation is refused with it.
+    if (until > clock.now().wallMs) await pause(until - clock.now().wallMs + 10);
+    const principal = keptPrincipal(name);
+    const profile = { profile: name === 'serve' ? 'serve' : 'manager', space, principal } as const;
+    const credential = await mint(keys, { profile, name: principal, pair });
+    const key = rowKeyOf(family, credential.publicKey);
+    const before = await ports.rows.read({ key, schema: ledgerSchema });
+    if (before.type === 'store.unanswered' || before.type === 'store.refused')
+      throw new Error(`${key}: ${before.type}`);
+    const value = {
+      credentialId: credential.publicKey,
+      holderPrincipal: principal,
+      lifecycleUid: identity.lifecycleUid,
+      state: 'active',
+      exp: credential.claims.exp ?? null,
+      sourceChain: [credential.claims.iss],
+    };
+    const written = await ports.rows.write({ key, value, expect: before.revision });
+    if (written.type !== 'written') throw new Error(`the ledger row ${key} was not written: ${written.type}`);
+    keepCreds(credsPath(root, space, `manager.${name}`), credential);
+    return credential;
+  };
+  const openKept = async (name: KeptIdentity): Promise<void> => {
+    const entry = { credential: await issueKept(name) } as { credential: Credential; connection: NatsConnection };
+    entry.connection = await connect({
+      ...connectOptions({ ...station.dial, name: `manager-${name}`, credential: entry.credential }),
+      authenticator: authenticatorOf(() => entry.credential),
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 250,
+    });
+    kept.set(name, entry);
+  };
+  const closeKept = async (): Promise<void> => {
+    await Promise.all([...kept.values()].map(({ connection }) => connection.close().catch(() => {})));
+    kept.clear();
+  };
+  const own = setInterval(() => {
+    void station.renewOwn().catch(() => {});
+    for (const [name, entry] of kept) {
+      void issueKept(name).then(
+        (credential) => {
+          entry.credential = credential;
+        },
+        () => {},
+      );
+    }
+  }, OWN_RENEWAL_MS);
+  own.unref();
+
+  const handlers = managerHandlers({
+    root,
+    space,
+    family,
+    lifecycleUid: identity.lifecycleUid,
+    incarnation,
+    keys,
+    ports,
+    goals: () => kept.get('goal_writer')?.connection ?? station.connection,
+    journal,
+    processEpoch: () => processEpoch,
+    mayRenew: () => actor.getSnapshot().context.mayRenew,
+  });
+  const standing = ['delivery', 'observer', 'evictor'] as const;
+  const readStanding = async (name: (typeof standing)[number]) => {
+    const text = await store.read(name);
+    return text === undefined ? [] : [{ name, credential: readCreds(text, `${name}.creds`) }];
+  };
+
+  const machine = managerMachine.provide({
+    actors: {
+      lease: bindLease({
+        clock,
+        fence,
+        numbers: { ...numbers, standbyProbeMs: 1_000 },
+        proof: () => ({ proofKey: '', proofAttestation: '' }),
+        rows: () => {
+          const { connection } = station;
+          const gate = () => (connection.isClosed() ? 'the connection is closed' : undefined);
+          const prefix = inboxPrefix(station.credential().publicKey);
+          const broker = new GatedBroker({ connection, inboxPrefix: prefix, gate, timeoutMs: numbers.effectTimeoutMs });
+          return natsLeaseRows({ broker, space, whose: 'manager' });
+        },
+      }),
+      storeProof: bindStoreProof({ ...ports, store }),
+      gateRepair: bindGateRepair(ports),
+      registration: bindRegistration(ports),
+      renewal: bindRenewal({
+        ...ports,
+        holder: ports.principal,
+        journal,
+        standing: async () =>
+          (await Promise.all(standing.map(readStanding)))
+            .flat()
+            .map(({ name, credential }) => ({ name, claims: credential.claims })),
+        sign: async (names) => {
+          const found = (await Promise.all(standing.map(readStanding))).flat();
+          const account = keys.space.account.publicKey;
+          const signed: { name: string; credential: Credential }[] = [];
+          for (const { name, credential: before } of found) {
+            if (!names.includes(name)) continue;
+            const profile =
+              name === 'delivery'
+                ? ({ profile: 'delivery', space } as const)
+                : name === 'observer'
+                  ? ({ profile: 'observer', account } as const)
+                  : ({ profile: 'evictor' } as const);
+            signed.push({
+              name,
+              credential: await mint(keys, { profile, name: before.claims.name, pair: before.pair }),
+            });
+          }
+          for (const { name, credential } of signed) keepCreds(credsPath(root, space, name), credential);
+          return signed;
+        },
+      }),
+      openServices: ask<OpenFact, { processEpoch: number }>(async (registered) => {
+        processEpoch = registered.processEpoch;
+        try {
+          await closeKept();
+          for (const name of KEPT_IDENTITIES) await openKept(name);
+          record.write();
+          return { type: 'services.open' };
+        } catch (error) {
+          return { type: 'services.refused', reason: error instanceof Error ? error.message : String(error) };
+        }
+      }),
+      serveRail: listen<RailHeard, undefined>((tell) => {
+        const connection = kept.get('serve')?.connection;
+        if (connection === undefined) throw new Error('the serve identity is not connected');
+        return serveManagerRail({
+          connection,
+          space,
+          handlers,
+          holds: () => fence.holds(),
+          journal,
+          lost: (why) => tell({ type: 'rail.lost', why }),
+        });
+      }),
+      closeServices: ask<{ type: 'services.closed' }, undefined>(async () => {
+        record.remove();
+        await closeKept();
+        return { type: 'services.closed' };
+      }),
+      leaveBroker: ask<{ type: 'broker.left' }, undefined>(async () => {
+        await station.close();
+        return { type: 'broker.left' };
+      }),
+    },
+    actions: {
+      tellProof: (_, { end, message }) => {
+        journal.tell('manager.proof', { end, message });
+        if (end !== 'matched') journal.tell('manager.not-owner', { message });
+      },
+      tellRepair: (_, { end }) => {
+        if (end === 'repaired' || end === 'completed') journal.tell('manager.repaired', { end });
+      },
+      tellRegistered: (_, { processEpoch: epoch, holders, requests }) =>
+        journal.tell('manager.registered', { processEpoch: epoch, holders, requests }),
+      tellServing: () => journal.tell('manager.serving', { space }),
+      tellDoubt: (_, { why }) => journal.tell('manager.doubt', { why }),
+      tellStopping: (_, { signal }) => journal.tell('manager.signalled', { signal, space }),
+    },
+    delays: { drain: numbers.drainMs },
+  });
+  const place = { ...family, ...railBounds(ports), batch: numbers.evictionBatch };
+  const actor = createActor(machine, {
+    ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
+    input: {
+      lease: { holder: ports.principal, incarnation, standby: options.standby === true },
+      proof: { ...railBounds(ports), challenge: randomBytes(24).toString('hex') },
+      repair: place,
+      registration: {
+        ...place,
+        opId: randomBytes(12).toString('hex'),
+        by: ports.principal,
+        incarnation,
+        windowMs: numbers.executorWindowMs,
+      },
+      renewal: { ...railBounds(ports, numbers.commandWaitMs), retryMs: numbers.renewalRetryMs },
+    },
+  });
+  record.begin();
+
+  return {
+    actor,
+    stop: (signal) => actor.send({ type: 'stop.requested', signal }),
+    run: () =>
+      new Promise((resolve, reject) => {
+        actor.subscribe({
+          error: reject,
+          complete: () => {
+            clearInterval(own);
+            record.remove();
+            const { end, message } = actor.getSnapshot().output ?? { end: 'faulted' as const, message: 'no output' };
+            if (end !== 'stopped') journal.tell('manager.refused', { message });
+            journal.tell('manager.ended', { end, message });
+            const code = end === 'stopped' ? 0 : end === 'repair-refused' ? 2 : 1;
+            void station.close().finally(() => resolve({ end, message, code }));
+          },
+        });
+        actor.start();
+      }),
+  };
+}

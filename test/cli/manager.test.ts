@@ -1,0 +1,64 @@
+/** `cotal up` with its manager, and everything that goes through it, as a person does it. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Workstation } from '../support/workstation.ts';
+
+let ws: Workstation;
+beforeEach(() => {
+  ws = new Workstation({ COTAL_MANAGER_EXECUTOR_WINDOW_MS: '60000' }, { manager: true });
+});
+afterEach(async () => {
+  await ws.run(['down']);
+  await ws.dispose();
+});
+
+const ledger = async () => (await ws.run(['agent', 'list', '--json'])).stdout;
+
+it('up starts it; agents are added, granted and retired by it; killed, the next up brings another epoch', async () => {
+  const up = await ws.run(['up', '--detach', '--port', 0, '--json']);
+  expect(up.code, up.stderr).toBe(0);
+  const first = up.json<{ healthy: boolean; manager: { pid: number } }>();
+  expect(first).toMatchObject({ healthy: true, manager: { pid: expect.any(Number) } });
+  const log = () => ws.read('manager.KEY.log') ?? '';
+  expect(log()).toContain('• manager: store proof matched');
+  expect(log()).toContain('• manager: registered, epoch 1 (0 holders verified gone with 0 requests)');
+
+  const added = await ws.run(['agent', 'add', 'alice', '--read', 'team.>', '--post', 'team.>', '--json']);
+  expect(added.json()).toMatchObject({ principal: 'local.alice', lifecycleUid: expect.any(String) });
+  const twice = await ws.run(['agent', 'add', 'Alice', '--json']);
+  expect([twice.code, twice.json<{ error: { code: string } }>().error.code]).toEqual([1, 'agent.exists']);
+  await ws.run(['agent', 'add', 'sam', '--post', 'team.>']);
+  expect((await ws.run(['join', 'team.a', '--as', 'alice', '--json'])).json()).toMatchObject({ state: 'durable' });
+  await ws.run(['post', 'team.a', 'taken back', '--as', 'sam']);
+  const granted = await ws.run(['agent', 'grant', 'alice', '--read', 'team.b', '--json']);
+  expect(granted.json(), granted.stderr).toMatchObject({ read: ['team.b'], post: ['team.>'], effect: 'withdrawn' });
+  const inbox = await ws.run(['inbox', '--as', 'alice', '--json', '--wait', 200]);
+  expect([inbox.code, inbox.stdout], inbox.stderr).toEqual([0, '']);
+  const retired = await ws.run(['agent', 'retire', 'alice', '--json']);
+  expect(retired.json(), retired.stderr).toMatchObject({ state: 'retired', already: false, memberships: 1 });
+  expect((await ws.run(['agent', 'retire', 'alice', '--json'])).json()).toMatchObject({
+    already: true,
+    memberships: 0,
+  });
+  expect(await ledger()).toContain('"state":"retired"');
+  expect((await ws.run(['reconcile-gate', '--json'])).json()).toMatchObject({ end: 'not-frozen' });
+
+  process.kill(first.manager.pid, 'SIGKILL');
+  const again = await ws.run(['up', '--detach', '--json']);
+  expect(again.json(), again.stderr).toMatchObject({ healthy: true });
+  expect(again.json<{ manager: { pid: number } }>().manager.pid).not.toBe(first.manager.pid);
+  // Its three kept identities are the family: verified gone with one request, and no holder is added.
+  expect(log()).toContain('• manager: registered, epoch 2 (3 holders verified gone with 1 requests)');
+  expect((await ws.run(['down'])).code).toBe(0);
+  expect(ws.recorded('manager')).toBeUndefined();
+  expect(log()).toContain('• manager: received SIGTERM, exiting (space main)');
+});
+
+it('without a daemon it waits for the rail, and its log names it (RAIL-05)', async () => {
+  await ws.run(['up', '--detach', '--port', 0, '--no-manager']);
+  await ws.run(['down', 'delivery']);
+  const env = { COTAL_MANAGER_RAIL_WAIT_MS: '1500' };
+  const alone = await ws.run(['manager'], { env });
+  expect(alone.code).toBe(1);
+  expect(alone.stderr).toContain('nobody answered reloadStoreIdentity on ctl.delivery-admin within 1.5 s');
+  expect(ws.read('manager.KEY.log')).toContain('ctl.delivery-admin');
+});
