@@ -19,7 +19,7 @@ export default defineConfig({
     // Two files at a time also on two cores: most of a test's time is waiting for a process or for the disk.
     maxWorkers: 2,
     projects: [
-      project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 20_000 }),
+      project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 60_000 }),
       project('paths', ['paths'], { testTimeout: 60_000 }),
       project('integration', ['integration'], { testTimeout: 120_000 }),
       project('cli', ['cli'], { testTimeout: 240_000 }),

@@ -36,7 +36,7 @@ export interface AttachInput {
   readonly rail: string;
   readonly wait: RailWaitBounds;
 }
-interface AttachContext extends AttachInput {
+export interface AttachContext extends AttachInput {
   readonly principal: string;
   readonly credentialId: string;
   readonly end: AttachOutcome['end'];

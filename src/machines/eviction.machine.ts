@@ -52,7 +52,7 @@ export interface EvictionInput extends Freeze {
   readonly wait: RailWaitBounds;
 }
 
-interface EvictionContext extends EvictionInput {
+export interface EvictionContext extends EvictionInput {
   readonly revision: number;
   readonly remaining: readonly string[];
   readonly verified: number;

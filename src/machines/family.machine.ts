@@ -35,7 +35,7 @@ export interface FamilyInput extends Freeze {
   readonly wait: RailWaitBounds;
 }
 
-interface FamilyContext extends FamilyInput {
+export interface FamilyContext extends FamilyInput {
   readonly holders: readonly string[];
   readonly credentials: readonly string[];
   readonly requests: number;

@@ -60,7 +60,7 @@ export interface GateRepairInput extends Instance {
   readonly batch: number;
   readonly wait: RailWaitBounds;
 }
-interface GateRepairContext extends GateRepairInput {
+export interface GateRepairContext extends GateRepairInput {
   readonly revision: number;
   readonly opId: string;
   readonly holder: string;

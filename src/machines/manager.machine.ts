@@ -39,7 +39,7 @@ export interface ManagerInput {
   readonly registration: RegistrationInput;
   readonly renewal: RenewalInput;
 }
-interface ManagerContext extends ManagerInput {
+export interface ManagerContext extends ManagerInput {
   readonly mayRenew: boolean;
   readonly processEpoch: number;
   readonly end: ManagerEnd;

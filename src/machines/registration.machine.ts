@@ -53,7 +53,7 @@ export interface RegistrationInput extends RegistrationOperation {
   readonly windowMs: number;
 }
 
-interface RegistrationContext extends RegistrationInput {
+export interface RegistrationContext extends RegistrationInput {
   readonly revision: number;
   readonly generation: number;
   readonly processEpoch: number;

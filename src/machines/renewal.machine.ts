@@ -38,7 +38,7 @@ export interface RenewalInput {
   readonly wait: RailWaitBounds;
   readonly retryMs: number;
 }
-interface RenewalContext extends RenewalInput, RenewalRecord {
+export interface RenewalContext extends RenewalInput, RenewalRecord {
   readonly waitMs: number;
   /** Signed and not adopted yet. */
   readonly offered: string;

@@ -31,7 +31,7 @@ export interface RepairInput {
   readonly step: RepairStep;
 }
 
-interface RepairContext extends RepairInput, RepairEnd {}
+export interface RepairContext extends RepairInput, RepairEnd {}
 
 const repair = setup({
   types: {

@@ -57,7 +57,7 @@ export interface RetirementInput {
   readonly batch: number;
   readonly wait: RailWaitBounds;
 }
-interface RetirementContext extends RetirementInput, Belongings {
+export interface RetirementContext extends RetirementInput, Belongings {
   readonly uid: string;
   readonly revision: number;
   readonly freezeToken: string;

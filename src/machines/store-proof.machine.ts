@@ -41,7 +41,7 @@ export interface StoreProofInput {
   readonly wait: RailWaitBounds;
 }
 
-interface StoreProofContext extends StoreProofInput {
+export interface StoreProofContext extends StoreProofInput {
   readonly answer: unknown;
   readonly outcome: ProofOutcome;
 }
