@@ -8,7 +8,15 @@ import { type HeaderLookup, readEntry, WRITER_HEADER } from '../domain/entry.ts'
 import { mentionsOf, readJson, readPost, shaped } from '../domain/message.ts';
 import { type Member, memberKey, readMember } from '../domain/names.ts';
 import { leaseRowSchema, memberRowSchema, readAcl } from '../domain/rows.ts';
-import { bucketStream, buckets, keySubject, LEASE_KEY, readMemberRowKey, streams } from '../domain/subjects.ts';
+import {
+  bucketStream,
+  buckets,
+  deliveryConsumer,
+  keySubject,
+  LEASE_KEY,
+  readMemberRowKey,
+  streams,
+} from '../domain/subjects.ts';
 import { GatedBroker } from '../services/nats/gated-broker.ts';
 import { isMarker } from '../services/nats/stored-rows.ts';
 import { type StoredMessage, StreamStore } from '../services/nats/stream-store.ts';
