@@ -1,4 +1,4 @@
-import { interruptedOver } from './suite/interrupted.ts';
+import { interruptedTogetherOver } from './suite/interrupted.ts';
 import { openKillable } from './support/killable-stage.ts';
 
-interruptedOver('workerd killed with SIGKILL', openKillable);
+interruptedTogetherOver('workerd killed with SIGKILL', openKillable);

@@ -22,6 +22,68 @@ const steps: readonly StepName[] = [
   'departure.written',
 ];
 
+/** One life up to the step, where it stands parked. */
+async function parkedAt(stage: Stage, step: StepName): Promise<{ readonly site: Site; readonly ann: string }> {
+  const site = await Site.make(stage);
+  const first = await site.bound();
+  const ann = await site.agent(first, 'Ann');
+  for (let index = 1; index <= 3; index += 1) await site.post(`post ${index}`);
+  await first.delivered('Ann', [1, 2, 3]);
+  first.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: 1 });
+  await until(async () => (await site.cursor(ann)) === 1, 'the ack is taken');
+  if (!step.startsWith('departure')) await departed(site, first);
+  await site.post('post 4');
+  await stage.park(site.at, step);
+  const second = step.startsWith('departure') ? first : await site.open();
+  if (second === first) first.close();
+  else {
+    second.send({ id: 'r', ...site.registerFrame({ instance: 'i2' }) });
+    second.send({ id: 'i', type: 'inventory.sync', agents: [{ agent_id: ann, name: 'Ann' }] });
+  }
+  // An inventory that came before the registration was accepted was refused: it is sent again once that is.
+  if (step.startsWith('replay')) {
+    await second.heard((frame) => frame.id === 'r', 'the registration');
+    second.send({ id: 'j', type: 'inventory.sync', agents: [{ agent_id: ann, name: 'Ann' }] });
+  }
+  await until(
+    async () => (await stage.parked(site.at)) === step,
+    async () => ({ parked: await stage.parked(site.at) }),
+  );
+  return { site, ann };
+}
+
+/** The database says offline with nobody connecting; then a new instance gets everything that is owed, once. */
+async function keepsItsPromises(stage: Stage, { site, ann }: { site: Site; ann: string }): Promise<void> {
+  await until(
+    async () => (await site.providerRow('broker'))?.status === 'offline',
+    async () => ({ provider: await site.providerRow('broker'), object: await stage.objectDump(site.at) }),
+    REAP_MS * 6,
+  );
+  const { tables } = await stage.objectDump(site.at);
+  expect(tables.bound).toEqual([]);
+  await until(
+    async () => ((await stage.objectDump(site.at)).tables.owed ?? []).length === 0,
+    'nothing is owed any more',
+  );
+  const last = await site.bound({ instance: 'i3' });
+  const reply = await site.inventory(last, [{ id: ann, name: 'Ann' }]);
+  expect(reply.data).toMatchObject({ cursors: [{ agent_id: ann, delivery_ack_seq: 1 }] });
+  await last.delivered('Ann', [2, 3, 4]);
+  await site.post('post 5');
+  await last.delivered('Ann', [5]);
+  expect(last.seqs('Ann')).toEqual([2, 3, 4, 5]);
+  expect(
+    await site.rows("SELECT id FROM agents WHERE workspace_id = ? AND provider_name = 'default'", site.workspace),
+  ).toEqual([]);
+  last.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: 5 });
+  await until(async () => (await site.cursor(ann)) === 5, 'the last ack is taken');
+}
+
+const departed = async (site: Site, peer: Peer) => {
+  peer.cut();
+  await until(async () => (await site.providerRow('broker'))?.status === 'offline', 'the provider goes offline');
+};
+
 export function interruptedOver(name: string, open: () => Promise<Stage>): void {
   describe(`${name}, interrupted`, () => {
     let stage: Stage;
@@ -33,61 +95,38 @@ export function interruptedOver(name: string, open: () => Promise<Stage>): void 
     afterEach(() => site?.leave());
 
     it.each(steps)('at %s keeps every promise', async (step) => {
-      site = await Site.make(stage);
-      const first = await site.bound();
-      const ann = await site.agent(first, 'Ann');
-      for (let index = 1; index <= 3; index += 1) await site.post(`post ${index}`);
-      await first.delivered('Ann', [1, 2, 3]);
-      first.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: 1 });
-      await until(async () => (await site.cursor(ann)) === 1, 'the ack is taken');
-      if (!step.startsWith('departure')) await departed(first);
-      await site.post('post 4');
-      await stage.park(site.at, step);
-      const second = step.startsWith('departure') ? first : await site.open();
-      if (second === first) first.close();
-      else {
-        second.send({ id: 'r', ...site.registerFrame({ instance: 'i2' }) });
-        second.send({ id: 'i', type: 'inventory.sync', agents: [{ agent_id: ann, name: 'Ann' }] });
-      }
-      // An inventory that came before the registration was accepted was refused: it is sent again once that is.
-      if (step.startsWith('replay')) {
-        await second.heard((frame) => frame.id === 'r', 'the registration');
-        second.send({ id: 'j', type: 'inventory.sync', agents: [{ agent_id: ann, name: 'Ann' }] });
-      }
-      await until(
-        async () => (await stage.parked(site.at)) === step,
-        async () => ({ parked: await stage.parked(site.at) }),
-      );
+      const parked = await parkedAt(stage, step);
+      site = parked.site;
       await stage.reset(site.at);
-      await until(
-        async () => (await site.providerRow('broker'))?.status === 'offline',
-        async () => ({ provider: await site.providerRow('broker'), object: await stage.objectDump(site.at) }),
-        REAP_MS * 6,
-      );
-      const { tables } = await stage.objectDump(site.at);
-      expect(tables.bound).toEqual([]);
-      await until(
-        async () => ((await stage.objectDump(site.at)).tables.owed ?? []).length === 0,
-        'nothing is owed any more',
-      );
-      const last = await site.bound({ instance: 'i3' });
-      const reply = await site.inventory(last, [{ id: ann, name: 'Ann' }]);
-      expect(reply.data).toMatchObject({ cursors: [{ agent_id: ann, delivery_ack_seq: 1 }] });
-      await last.delivered('Ann', [2, 3, 4]);
-      await site.post('post 5');
-      await last.delivered('Ann', [5]);
-      expect(last.seqs('Ann')).toEqual([2, 3, 4, 5]);
-      expect(
-        await site.rows("SELECT id FROM agents WHERE workspace_id = ? AND provider_name = 'default'", site.workspace),
-      ).toEqual([]);
-      last.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: 5 });
-      await until(async () => (await site.cursor(ann)) === 5, 'the last ack is taken');
+      await keepsItsPromises(stage, parked);
+    });
+  });
+}
+
+/** Two starts of a real worker and eight lives, on a machine that is busy with other things. */
+const STARTS_MS = 300_000;
+
+/** The same where a reset takes everything with it and is slow: a node stands at each of the steps, and all are cut at once. */
+export function interruptedTogetherOver(name: string, open: () => Promise<Stage>): void {
+  describe(`${name}, interrupted`, () => {
+    let stage: Stage;
+    const parked = new Map<StepName, { readonly site: Site; readonly ann: string }>();
+    beforeAll(async () => {
+      stage = await open();
+      for (const step of steps) parked.set(step, await parkedAt(stage, step));
+      const [any] = parked.values();
+      if (any !== undefined) await stage.reset(any.site.at);
+    }, STARTS_MS);
+    afterAll(async () => {
+      for (const { site } of parked.values()) await site.leave();
+      await stage?.close();
     });
 
-    const departed = async (peer: Peer) => {
-      peer.cut();
-      await until(async () => (await site.providerRow('broker'))?.status === 'offline', 'the provider goes offline');
-    };
+    it.each(steps)('at %s keeps every promise', async (step) => {
+      const life = parked.get(step);
+      if (life === undefined) throw new Error(`no node stands at ${step}`);
+      await keepsItsPromises(stage, life);
+    });
   });
 }
 
