@@ -15,8 +15,8 @@ const UP = ['up', '--port', 0];
 const kill = (pid: number | undefined, signal: NodeJS.Signals) => process.kill(pid ?? 0, signal);
 const daemons = () => ws.processes().filter(({ line }) => line.includes(' deliver '));
 
-async function foreground(): Promise<Running> {
-  const up = ws.start(UP);
+async function foreground(env: Record<string, string> = {}): Promise<Running> {
+  const up = ws.start(UP, { env });
   await ws.said(up, 'the mesh of space main is up');
   return up;
 }
@@ -73,7 +73,8 @@ describe('cotal down delivery', () => {
   });
 
   it('between two attempts of a restart, and while a replacement is starting, stops it for good (UPD-13)', async () => {
-    const up = await foreground();
+    // The row outlives a start on a loaded machine.
+    const up = await foreground({ COTAL_DELIVERY_LEASE_TTL_MS: '20000', COTAL_DELIVERY_LEASE_FENCE_MS: '16000' });
     kill(ws.recorded('delivery'), 'SIGKILL');
     // The first replacement meets the row of the one that was killed; the next attempt waits for it.
     await ws.said(up, 'next attempt in');

@@ -122,6 +122,7 @@ export function startProcess(
       void (await until(
         () => serving,
         () => said,
+        60_000,
       )),
     tally: async () => {
       const answer = once(child, 'message');
