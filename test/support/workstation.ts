@@ -144,7 +144,7 @@ export class Workstation {
   }
 
   /** Waits until a text is said. */
-  async said(running: Running, text: string, timeoutMs = 30_000): Promise<void> {
+  async said(running: Running, text: string, timeoutMs = 60_000): Promise<void> {
     await until(
       () => running.stderr().includes(text) || running.stdout().includes(text),
       () => `not said: ${text}\n${running.stdout()}\n${running.stderr()}\nlog:\n${this.log()}`,
