@@ -8,13 +8,16 @@ export interface ChildDaemon {
   readonly process: ChildProcess;
   /** Milliseconds from the spawn until the lease row said ready. */
   readonly readyMs: number;
-  ask(): Promise<{ rss: number; tally: Record<string, number> }>;
+  /** `cpuMs`: what it has had of the processors. */
+  ask(): Promise<{ rss: number; cpuMs: number; tally: Record<string, number> }>;
   stop(): Promise<void>;
 }
 
-export async function startDaemon(mesh: Mesh): Promise<ChildDaemon> {
+/** `inspect`: with the inspector open on a free port. */
+export async function startDaemon(mesh: Mesh, { inspect = false } = {}): Promise<ChildDaemon> {
   const started = performance.now();
-  const child = fork(fileURLToPath(new URL('daemon-child.ts', import.meta.url)), [mesh.space, mesh.root, mesh.url], {
+  const words = [mesh.space, mesh.root, mesh.url, ...(inspect ? ['inspect'] : [])];
+  const child = fork(fileURLToPath(new URL('daemon-child.ts', import.meta.url)), words, {
     execArgv: ['--conditions=plane3-source'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, COTAL_HOME: mesh.root },
@@ -25,10 +28,15 @@ export async function startDaemon(mesh: Mesh): Promise<ChildDaemon> {
     process: child,
     readyMs: performance.now() - started,
     ask: async () => {
-      const answer = once(child, 'message');
       child.send('rss');
-      const [figures] = (await answer) as [{ rss: number; tally: Record<string, number> }];
-      return figures;
+      // It says by itself too that it serves.
+      for (;;) {
+        const [said] = (await once(child, 'message')) as [
+          { rss: number; cpuMs: number; tally?: Record<string, number> },
+        ];
+        const { rss, cpuMs, tally } = said;
+        if (tally !== undefined) return { rss, cpuMs, tally };
+      }
     },
     stop: async () => {
       const ended = once(child, 'exit');

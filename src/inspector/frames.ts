@@ -7,7 +7,7 @@
  *   @xstate.snapshot  where it stood afterwards; also how an actor ended
  *   @plane3.hello     first of all: whose machines these are
  *   @plane3.standing  what follows, `count` of them, is every actor that lives; whoever is not among them is gone
- *   @plane3.dropped   records that this viewer was too slow for
+ *   @plane3.dropped   how many records this viewer was not sent: it was too slow, or there were too many to keep
  */
 import type { StatelyActorEvent, StatelyEventEvent, StatelySnapshotEvent } from '@statelyai/inspect';
 import { machineDefinitions } from './definitions.ts';
@@ -25,7 +25,7 @@ export interface Hello {
 export type OwnFrame =
   | Hello
   | { readonly type: '@plane3.standing'; readonly count: number; readonly seq: number }
-  | { readonly type: '@plane3.dropped'; readonly from: number; readonly to: number };
+  | { readonly type: '@plane3.dropped'; readonly count: number };
 
 type Typed<Kind extends string, Extra> = { readonly plane3: { readonly kind: Kind; readonly seq: number } & Extra };
 export type ActorFrame = Omit<StatelyActorEvent, 'id'> & Typed<'began' | 'lives', ActorFace & Partial<Standing>>;

@@ -1,6 +1,7 @@
 /**
  * What was seen, sanitized and bounded: the last records of everything, and the latest state of every actor that lives. A
- * viewer that comes late gets both. What falls out of the ring is counted.
+ * viewer that comes late gets both. What falls out of the ring is counted, and so are the steps that are more in a second
+ * than are kept: what watching costs a busy process is bounded, whether somebody reads or not.
  */
 import type { AnyMachineSnapshot, StateValue } from 'xstate';
 import { brief, type ShownEvent, type ShownObject, shownEvent, shownName, shownObject } from '../domain/shown/show.ts';
@@ -74,17 +75,26 @@ export function leavesOf(value: StateValue | undefined, above = ''): string[] {
     : entries.flatMap(([name, inner]) => leavesOf(inner, below(name)));
 }
 
+/** Steps a second that are kept. */
+const PER_SECOND = 1_000;
+
 export class Ring {
   readonly #slots: Seen[] = [];
   readonly #capacity: number;
-  readonly #live = new Map<string, { actor: ActorFace; now?: Standing }>();
-  /** What was made of a snapshot; never the snapshot itself, which is raw. */
-  readonly #standings = new WeakMap<AnyMachineSnapshot, Standing>();
+  readonly #perSecond: number;
+  readonly #tap: Tap;
+  readonly #live = new Map<string, ActorFace>();
+  /** What was made of a context, for as long as somebody has that context. */
+  readonly #contexts = new WeakMap<object, ShownObject>();
+  #second = { began: 0, kept: 0 };
+  #skipped = 0;
   /** Number of the next record; the first one is 1. */
   #next = 1;
 
-  constructor(tap: Tap, of: { capacity?: number } = {}) {
+  constructor(tap: Tap, of: { capacity?: number; perSecond?: number } = {}) {
     this.#capacity = of.capacity ?? 4_096;
+    this.#perSecond = of.perSecond ?? PER_SECOND;
+    this.#tap = tap;
     tap.listen({
       began: (actor) => this.#began(actor),
       stepped: (step) => this.#stepped(step),
@@ -105,6 +115,11 @@ export class Ring {
     return Math.max(0, this.last - this.#capacity);
   }
 
+  /** Steps that were not kept, because there were too many in their second. */
+  get skipped(): number {
+    return this.#skipped;
+  }
+
   /** At most `limit` records above a number, oldest first. What has fallen out meanwhile is missing: `seq` shows it. */
   after(seq: number, limit: number): Seen[] {
     const from = Math.max(seq, this.dropped) + 1;
@@ -118,7 +133,22 @@ export class Ring {
 
   /** Every actor that lives, parents before their children. */
   *live(): Iterable<LiveActor> {
-    yield* this.#live.values();
+    for (const session of this.#live.keys()) {
+      const one = this.liveActor(session);
+      if (one !== undefined) yield one;
+    }
+  }
+
+  get sessions(): string[] {
+    return [...this.#live.keys()];
+  }
+
+  /** One actor and where it stands now; undefined when it has gone. */
+  liveActor(session: string): LiveActor | undefined {
+    const actor = this.#live.get(session);
+    if (actor === undefined) return undefined;
+    const snapshot = actor.machine === undefined ? undefined : this.#tap.snapshotOf(session);
+    return snapshot === undefined ? { actor } : { actor, now: this.#standingOf(snapshot) };
   }
 
   get size(): number {
@@ -142,15 +172,16 @@ export class Ring {
       ...(parent === undefined ? {} : { parent }),
       ...(machine === undefined ? {} : { machine }),
     };
-    this.#live.set(session, { actor: face });
+    this.#live.set(session, face);
     this.#add({ kind: 'began', seq: this.#next, at: began, session, root, actor: face });
   }
 
   #stepped({ actor, at, event, source, facts, before, after, asked, said, ignored }: Step): void {
-    const known = this.#live.get(actor.session);
-    const now = this.#standings.get(after) ?? standingOf(after, before, known?.now);
-    this.#standings.set(after, now);
-    if (known !== undefined) known.now = now;
+    if (!this.#hasRoom(at)) {
+      this.#skipped += 1;
+      return;
+    }
+    const now = this.#standingOf(after);
     this.#add({
       kind: 'stepped',
       seq: this.#next,
@@ -167,12 +198,19 @@ export class Ring {
       ignored,
     });
   }
-}
 
-/** Standing of a snapshot; the context is copied anew only where it changed. */
-function standingOf(after: AnyMachineSnapshot, before: AnyMachineSnapshot | undefined, was?: Standing): Standing {
-  const value = after.value as StateValue;
-  const context =
-    was !== undefined && before?.context === after.context ? was.context : shownObject(after.context as object, brief);
-  return { value, states: leavesOf(value), tags: [...after.tags], context };
+  #hasRoom(at: number): boolean {
+    const ago = at - this.#second.began;
+    if (ago >= 1_000 || ago < 0) this.#second = { began: at, kept: 0 };
+    this.#second.kept += 1;
+    return this.#second.kept <= this.#perSecond;
+  }
+
+  /** The copy of a context is made once. */
+  #standingOf({ value, tags, context }: AnyMachineSnapshot): Standing {
+    const raw = context as object;
+    const shown = this.#contexts.get(raw) ?? shownObject(raw, brief);
+    this.#contexts.set(raw, shown);
+    return { value: value as StateValue, states: leavesOf(value), tags: [...tags], context: shown };
+  }
 }

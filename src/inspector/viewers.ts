@@ -9,7 +9,7 @@
  */
 import type { WebSocket } from 'ws';
 import { type Frame, framesOf, liveFrame, type Manner } from './frames.ts';
-import type { LiveActor, Ring } from './ring.ts';
+import type { Ring } from './ring.ts';
 
 export interface ViewerBounds {
   readonly viewers: number;
@@ -33,8 +33,11 @@ interface Viewer {
   readonly manner: Manner;
   /** Number of the last record that it was given. */
   seen: number;
-  /** Actors that it is still to be told of; how each stands is read when it is told. */
-  standing: LiveActor[];
+  /** Sessions of actors that it is still to be told of; how each stands is read when it is told. */
+  standing: string[];
+  /** Steps skipped by the ring that it knows of, and when it was last shown where everything stands. */
+  skipped: number;
+  shownAt: number;
 }
 
 export class Viewers {
@@ -58,7 +61,7 @@ export class Viewers {
   }
 
   add(socket: WebSocket, manner: Manner): void {
-    const viewer: Viewer = { socket, manner, seen: 0, standing: [] };
+    const viewer: Viewer = { socket, manner, seen: 0, standing: [], skipped: 0, shownAt: 0 };
     this.#viewers.add(viewer);
     socket.on('error', () => {});
     socket.on('close', () => this.#remove(viewer));
@@ -88,7 +91,9 @@ export class Viewers {
   /** Everything that lives, and then the records from `history` ago on. */
   #showStanding(viewer: Viewer, history: number): void {
     const { last } = this.#ring;
-    viewer.standing = [...this.#ring.live()].reverse();
+    viewer.standing = this.#ring.sessions.reverse();
+    viewer.skipped = this.#ring.skipped;
+    viewer.shownAt = performance.now();
     viewer.seen = Math.max(this.#ring.dropped, last - history);
     this.#send(viewer, { type: '@plane3.standing', count: viewer.standing.length, seq: last });
   }
@@ -101,13 +106,16 @@ export class Viewers {
       const next = viewer.standing.pop();
       if (next === undefined) break;
       left -= 1;
-      this.#send(viewer, liveFrame(next, viewer.seen, viewer.manner));
+      const actor = this.#ring.liveActor(next);
+      if (actor !== undefined) this.#send(viewer, liveFrame(actor, viewer.seen, viewer.manner));
     }
     if (!hasRoom() || viewer.standing.length > 0) return;
-    const { dropped } = this.#ring;
-    if (viewer.seen < dropped) {
-      this.#send(viewer, { type: '@plane3.dropped', from: viewer.seen + 1, to: this.#ring.last });
-      this.#showStanding(viewer, 0);
+    const { dropped, skipped, last } = this.#ring;
+    const missed = skipped - viewer.skipped;
+    if (viewer.seen < dropped || (missed > 0 && performance.now() - viewer.shownAt > AGAIN_MS)) {
+      const lost = viewer.seen < dropped ? last - viewer.seen : 0;
+      this.#send(viewer, { type: '@plane3.dropped', count: lost + missed });
+      this.#showStanding(viewer, lost === 0 ? last - viewer.seen : 0);
       return;
     }
     for (const seen of this.#ring.after(viewer.seen, left)) {
@@ -124,4 +132,6 @@ export class Viewers {
 }
 
 const POLICY = 1008;
+/** A viewer that misses steps is shown at most this often where everything stands. */
+const AGAIN_MS = 1_000;
 const OPEN = 1;

@@ -7,7 +7,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSame, type RecordedIdentity } from '../domain/process-record.ts';
 import { causeOf } from '../domain/restart.ts';
-import type { BrokerExit } from '../machines/launcher.machine.ts';
+import type { BrokerExit } from '../machines/launcher.facts.ts';
 import { portsOf } from '../services/local/broker.ts';
 import { brokerFolder } from '../services/local/broker-config.ts';
 import { readProcess, recordedSpaces } from '../services/local/process-record.ts';

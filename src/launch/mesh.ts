@@ -17,7 +17,7 @@ import {
 } from '../domain/mesh-settings.ts';
 import type { Numbers } from '../domain/numbers.ts';
 import type { RecordedIdentity } from '../domain/process-record.ts';
-import type { StartFact } from '../machines/launcher.machine.ts';
+import type { StartFact } from '../machines/launcher.facts.ts';
 import type { Credential } from '../services/credential.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys, spacesOf } from '../services/local/auth-store.ts';
 import { brokerLog, startBroker } from '../services/local/broker.ts';

@@ -3,7 +3,7 @@ import { createActor, type InspectionEvent } from 'xstate';
 import { readNumbers } from '../domain/config.ts';
 import type { AskedSettings } from '../domain/mesh-settings.ts';
 import type { ChildName } from '../machines/child.machine.ts';
-import type { LauncherEnd, Standing } from '../machines/launcher.machine.ts';
+import type { LauncherEnd, Standing } from '../machines/launcher.facts.ts';
 import { bindLauncher } from '../services/bind-launcher.ts';
 import { cotalFolder } from '../services/local/auth-store.ts';
 import { isStopped, logPath, readProcess } from '../services/local/process-record.ts';

@@ -11,15 +11,8 @@ import {
   type ProofFact,
   type SpawnFact,
 } from '../machines/child.machine.ts';
-import {
-  type BrokerExit,
-  type BrokerFact,
-  type LockFact,
-  launcherMachine,
-  type Standing,
-  type StartFact,
-  type StepFact,
-} from '../machines/launcher.machine.ts';
+import type { BrokerExit, BrokerFact, LockFact, Standing, StartFact, StepFact } from '../machines/launcher.facts.ts';
+import { launcherMachine } from '../machines/launcher.machine.ts';
 import {
   type DependantsFact,
   type FindFact,

@@ -11,7 +11,8 @@ const frame = new Frame({ out: new Output({ json: true }), shared: () => ({}), c
 let commands: CommandWords[] = [];
 beforeAll(async () => {
   commands = await everyCommand(createProgram(), frame);
-});
+  // Every command is loaded, and with them nearly everything there is.
+}, 120_000);
 
 /** What bash offers after these words, the last of which is under the cursor. */
 function offered(...words: string[]): string[] {
@@ -73,5 +74,5 @@ describe('--help', () => {
       expect(help, path.join(' ')).toContain('Examples:\n  $ ');
       expect(help, path.join(' ')).toContain('Usage: cotal');
     }
-  });
+  }, 120_000);
 });

@@ -68,7 +68,7 @@ afterEach(() => {
 function watched() {
   const failures: unknown[] = [];
   const tap = new Tap({ failed: (error) => failures.push(error) });
-  const ring = new Ring(tap, { capacity: 64 });
+  const ring = new Ring(tap, { capacity: 64, perSecond: 100_000 });
   const actor = createActor(reader, { inspect: tap.inspect });
   stops.push(() => actor.stop());
   actor.start();
@@ -153,6 +153,25 @@ describe('the tap', () => {
     for (let n = 0; n < 1_000; n++) createActor(one, { inspect: tap.inspect }).start().stop();
     expect(ring.size).toBeLessThan(10);
     expect(tap.size).toBe(ring.size);
+  });
+
+  it('keeps no more steps in a second than it is told, counts the others, and knows where the actor stands all the same', () => {
+    let now = 1_000;
+    const tap = new Tap({ now: () => now });
+    const ring = new Ring(tap, { perSecond: 10 });
+    const actor = createActor(reader, { inspect: tap.inspect }).start();
+    stops.push(() => actor.stop());
+    for (let n = 0; n < 50; n++) actor.send({ type: 'members.owed' });
+    actor.send({ type: 'stop' });
+    expect(ring.skipped).toBeGreaterThan(40);
+    expect([...ring.live()].find(({ actor: { session } }) => session === actor.sessionId)?.now?.states).toEqual([
+      'Quiet',
+    ]);
+    const before = ring.skipped;
+    now += 1_000;
+    actor.send({ type: 'nobody.wants' });
+    expect(ring.skipped).toBe(before);
+    expect(stepsOf(ring.after(0, 1_000), actor.sessionId).at(-1)?.event.type).toBe('nobody.wants');
   });
 
   it('forgets an actor that failed', () => {

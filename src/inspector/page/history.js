@@ -36,7 +36,7 @@ export class History {
         this.hello = frame;
         return;
       case '@plane3.dropped':
-        this.dropped += frame.to - frame.from + 1;
+        this.dropped += frame.count;
         return;
       case '@plane3.standing':
         this.#doubted = new Set(

@@ -84,7 +84,7 @@ function drawNow() {
   const { hello } = history;
   if (hello !== undefined) element.process.textContent = `${hello.process} · space ${hello.space} · pid ${hello.pid}`;
   element.dropped.hidden = history.dropped === 0;
-  element.dropped.textContent = `${history.dropped} records dropped: this page is too slow`;
+  element.dropped.textContent = `${history.dropped} records dropped: more than can be kept or shown`;
   element.slider.min = String(history.oldest);
   element.slider.max = String(history.last);
   element.slider.value = String(now);
