@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { buckets, LEASE_KEY } from '../../../src/domain/subjects.ts';
 import { ServingPeriod } from '../../../src/services/delivery/period.ts';
+import { recordMesh } from '../../../src/services/local/mesh-registry.ts';
 import { readRow } from '../../../src/services/nats/rows.ts';
 import { startStored } from '../../support/delivery/stored.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
@@ -78,5 +80,26 @@ describe('a daemon', () => {
       () => loser.journal.count('lease.waiting') === 2,
       () => loser.state(),
     );
+  });
+
+  it('with an injected store needs no .cotal, and never asks the registry of the machine', async () => {
+    const mesh = await open();
+    const home = join(mesh.root, 'home');
+    recordMesh({
+      home,
+      record: {
+        space: mesh.space,
+        root: '/nowhere',
+        url: 'nats://127.0.0.1:1',
+        durability: 'relaxed',
+        accountKey: mesh.keys.account.publicKey,
+        updatedAt: 1,
+      },
+    });
+    vi.stubEnv('COTAL_HOME', home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const running = await daemonOf(mesh);
+    await running.started();
+    expect((await running.stop()).end).toBe('stopped');
   });
 });
