@@ -38,8 +38,10 @@ class Disk {
 
 describe('the bridge', () => {
   const bridges: Bridge[] = [];
+  const confirmed: number[] = [];
   afterEach(async () => {
     for (const bridge of bridges.splice(0)) await bridge.stop();
+    confirmed.splice(0);
   });
   const bridgeTo = (inbox: Space, marks = new Disk()) => {
     const bridge = new Bridge({
@@ -55,7 +57,6 @@ describe('the bridge', () => {
     bridges.push(bridge);
     return bridge;
   };
-  const confirmed: number[] = [];
   const deliver = (seq: number, ended = new AbortController()): Delivery => ({
     agentId: 'a1',
     agent: 'Ann',
@@ -67,7 +68,6 @@ describe('the bridge', () => {
     ended: ended.signal,
     confirm: () => void confirmed.push(seq),
   });
-  afterEach(() => void confirmed.splice(0));
 
   it('acknowledges nothing before its entry is settled, in whatever order that happens', async () => {
     const space = new Space();
