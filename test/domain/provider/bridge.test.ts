@@ -1,0 +1,196 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Member } from '../../../src/domain/names.ts';
+import { bridgedPost, parseMap, segment } from '../../../src/domain/provider/bridge.ts';
+import { Bridge, type BridgeMarks, type HostedInbox } from '../../../src/provider/link/bridge.ts';
+import type { Delivery } from '../../../src/provider/link/ports.ts';
+import { Tally } from '../../../src/services/tally.ts';
+import { until } from '../../support/until.ts';
+
+const member: Member = { owner: 'local', actor: 'ann', uid: 'a'.repeat(26) };
+
+/** A space in memory: entries by their sequence; `stored` answers in order, then with entries. */
+class Space implements HostedInbox {
+  readonly entries = new Map<number, string>();
+  readonly answers: Awaited<ReturnType<HostedInbox['store']>>[] = [];
+  isSilent = false;
+  #next = 1;
+
+  async store({ msgId }: { msgId: string }) {
+    const planned = this.answers.shift();
+    if (planned !== undefined) return planned;
+    const entrySeq = this.#next++;
+    this.entries.set(entrySeq, msgId);
+    return { kind: 'stored' as const, entrySeq };
+  }
+
+  async gone({ entrySeqs }: { entrySeqs: readonly number[] }) {
+    if (this.isSilent) return { kind: 'silent' as const, why: 'timeout' };
+    return { kind: 'read' as const, entrySeqs: entrySeqs.filter((seq) => !this.entries.has(seq)) };
+  }
+}
+
+/** What is on disk outlives a bridge. */
+class Disk {
+  readonly kept = new Map<string, BridgeMarks>();
+  read = (agentId: string) => this.kept.get(agentId);
+  write = (agentId: string, marks: BridgeMarks) => void this.kept.set(agentId, structuredClone(marks));
+}
+
+describe('the bridge', () => {
+  const bridges: Bridge[] = [];
+  const confirmed: number[] = [];
+  afterEach(async () => {
+    for (const bridge of bridges.splice(0)) await bridge.stop();
+    confirmed.splice(0);
+  });
+  const bridgeTo = (inbox: Space, marks = new Disk()) => {
+    const bridge = new Bridge({
+      inbox,
+      members: new Map([['Ann', member]]),
+      space: 'main',
+      node: 'n1',
+      marks,
+      journal: { tell: () => undefined },
+      tally: new Tally(),
+      pollMs: 5,
+    });
+    bridges.push(bridge);
+    return bridge;
+  };
+  const deliver = (seq: number, ended = new AbortController()): Delivery => ({
+    agentId: 'a1',
+    agent: 'Ann',
+    seq,
+    msgId: `m${seq}`,
+    mode: 'wait',
+    payload: { type: 'message', data: { text: 'x' } },
+    isRepeat: false,
+    ended: ended.signal,
+    confirm: () => void confirmed.push(seq),
+  });
+
+  it('acknowledges nothing before its entry is settled, in whatever order that happens', async () => {
+    const space = new Space();
+    const bridge = bridgeTo(space);
+    for (const seq of [1, 2, 3]) bridge.take(deliver(seq));
+    await until(() => space.entries.size === 3, 'they are stored');
+    space.entries.delete(2);
+    await until(
+      () => confirmed.length === 1,
+      () => confirmed,
+    );
+    expect(confirmed).toEqual([2]);
+    space.entries.clear();
+    await until(
+      () => confirmed.length === 3,
+      () => confirmed,
+    );
+    expect(bridge.owed).toBe(0);
+  });
+
+  it('finds the entry of a repeat after a crash, and counts one that is settled as confirmed', async () => {
+    const space = new Space();
+    const disk = new Disk();
+    const first = bridgeTo(space, disk);
+    for (const seq of [1, 2]) first.take(deliver(seq));
+    await until(() => space.entries.size === 2, 'they are stored');
+    space.entries.delete(1);
+    await until(
+      () => confirmed.length === 1,
+      () => confirmed,
+    );
+    await first.stop();
+    const second = bridgeTo(space, disk);
+    for (const seq of [1, 2]) second.take(deliver(seq));
+    await until(
+      () => confirmed.length === 2,
+      () => confirmed,
+    );
+    expect(confirmed).toEqual([1, 1]);
+    expect([...space.entries.values()]).toEqual(['m2']);
+    space.entries.clear();
+    await until(
+      () => confirmed.includes(2),
+      () => confirmed,
+    );
+  });
+
+  it('asks a silent space again, and acknowledges nothing meanwhile', async () => {
+    const space = new Space();
+    space.answers.push({ kind: 'silent', why: 'timeout' }, { kind: 'silent', why: 'timeout' });
+    space.isSilent = true;
+    const bridge = bridgeTo(space);
+    bridge.take(deliver(1));
+    await until(() => space.entries.size === 1, 'it is stored at last');
+    space.entries.clear();
+    expect(confirmed).toEqual([]);
+    space.isSilent = false;
+    await until(
+      () => confirmed.length === 1,
+      () => confirmed,
+    );
+  });
+
+  it('drops what can never be an entry, and acknowledges it', async () => {
+    const space = new Space();
+    space.answers.push({ kind: 'unfit', why: 'too large' });
+    const bridge = bridgeTo(space);
+    bridge.take(deliver(1));
+    await until(
+      () => confirmed.length === 1,
+      () => confirmed,
+    );
+    expect(space.entries.size).toBe(0);
+  });
+
+  it('forgets what came on a connection that is gone: it comes again', async () => {
+    const space = new Space();
+    const bridge = bridgeTo(space);
+    const ended = new AbortController();
+    bridge.take(deliver(1, ended));
+    await until(() => space.entries.size === 1, 'it is stored');
+    ended.abort();
+    await until(
+      () => bridge.owed === 0,
+      () => bridge.owed,
+    );
+    space.entries.clear();
+    expect(confirmed).toEqual([]);
+  });
+});
+
+describe('a bridged post', () => {
+  const read = (data: unknown) => {
+    const arrived = { msgId: 'm1', payload: { type: 'message', data } };
+    const { channel, post } = bridgedPost({ arrived, space: 'main', node: 'node one', at: 5 });
+    return { channel, message: JSON.parse(new TextDecoder().decode(post)) as Record<string, unknown> };
+  };
+
+  it('has the channel of the node, the id of the message, and its text', () => {
+    const { channel, message } = read({ channel: 'general', text: 'hello', from: 'Bob' });
+    expect(channel).toMatch(/^hosted\.node_one_[a-z0-9]+\.general$/);
+    expect(message).toMatchObject({
+      id: 'm1',
+      channel,
+      from: { name: 'Bob' },
+      parts: [{ kind: 'text', text: 'hello' }],
+    });
+    expect(read({ text: 'x' }).channel).toMatch(/\.dm$/);
+    expect(read(7).message.parts).toEqual([{ kind: 'data', data: { type: 'message', data: 7 } }]);
+  });
+
+  it('keeps two names apart that differ in what does not fit', () => {
+    expect(segment('general')).toBe('general');
+    expect(segment('a b')).not.toBe(segment('a.b'));
+    expect(segment('ä'.repeat(60)).length).toBeLessThan(80);
+  });
+
+  it('reads mappings, each name once', () => {
+    expect([...parseMap(['A=local.a', 'B c=x.y'])]).toEqual([
+      ['A', 'local.a'],
+      ['B c', 'x.y'],
+    ]);
+    for (const bad of [['A'], ['=local.a'], ['A=local.a', 'A=local.b']])
+      expect(() => parseMap(bad)).toThrow(/no mapping/);
+  });
+});
