@@ -21,11 +21,18 @@ interface DeliverOptions {
   readonly record?: string;
 }
 
+/** A space grows by its broker's cluster, never by a second daemon. */
+const onlyShard = (text: string): '0' => {
+  if (text === '0') return text;
+  throw new Plane3Error('deliver.shard', { input: text });
+};
+
 export const define: Define = (command, frame) => {
   command
     .option('--server <url>', "broker to dial; refused when the machine's registry has another one for the space")
     .option('--creds <file>', 'delivery credential to serve with (default: the one under the root)')
     .option('--tls', 'demand TLS of the broker; a mesh that was recorded with TLS always demands it')
+    .option('--shard <n>', 'one daemon serves a space: only 0 is taken', onlyShard)
     .option('--standby', 'wait for the lease when another daemon holds it, and take over')
     .option(inspectFlag, 'open the inspector on a loopback port, a free one unless told: see "cotal inspect"')
     .option(httpFlag, 'metrics and health on a loopback port: /metrics, /healthz, /readyz', portOf('--http'))

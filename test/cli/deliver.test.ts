@@ -50,6 +50,12 @@ async function credentialWithout(...missing: string[]): Promise<string> {
 }
 
 describe('cotal deliver', () => {
+  it('refuses a shard other than 0 by name: one daemon serves a space', async () => {
+    const ran = await ws.run([...DELIVER, '--shard', '1'], { cwd: ws.folder });
+    expect(ran.code).toBe(64);
+    expect(ran.stderr).toContain('--shard is "1", and one daemon serves a space: only 0 is taken');
+  });
+
   it('without a .cotal refuses, names the directory it searched from, and reads no credential', async () => {
     const ran = await ws.run(DELIVER, { cwd: ws.folder });
     expect(ran.code).toBe(1);

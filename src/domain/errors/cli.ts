@@ -14,6 +14,12 @@ export const cliErrors = defineErrors({
     template: '{name} is "{input}", not one of {words}',
     help: 'Nothing was changed.',
   },
+  'deliver.shard': {
+    kind: 'refuse',
+    exit: 64,
+    template: '--shard is "{input}", and one daemon serves a space: only 0 is taken',
+    help: 'Nothing was dialled. A space grows by its broker cluster (cotal up --replicas 3), and by --standby beside the daemon.',
+  },
   'torture.script': {
     kind: 'refuse',
     template: 'script {path} cannot be lived through: {reason}',
