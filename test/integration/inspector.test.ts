@@ -1,4 +1,7 @@
-/** The inspector of a process over its real port: who may look, and what a slow, late or hostile viewer can do. */
+/**
+ * The inspector of a process over its real port: who may look, and what a slow, late or hostile viewer can do. Longer than 300
+ * lines: one set-up of process, viewers and refusals serves all of it.
+ */
 import { EventEmitter, once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';

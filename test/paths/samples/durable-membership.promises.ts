@@ -1,3 +1,7 @@
+/**
+ * What the machine of a durable membership promises on every edge. Longer than 300 lines: it is one list, read from above to
+ * below beside the chart, and each promise stands alone.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { ContextFrom } from 'xstate';
 import { isForward, openGeneration } from '../../../src/domain/backstop.ts';
