@@ -140,7 +140,7 @@ export const renewalMachine = renewal.createMachine({
     Owning: {
       invoke: { id: 'ownRenewal', src: 'ownRenewal', ...ends },
       on: {
-        'renewal.ours': [{ guard: 'isNobodyDue', target: 'Reloading', actions: 'keepOffer' }, { target: 'Signing' }],
+        'renewal.ours': [{ guard: 'isNobodyDue', target: 'Reloading' }, { target: 'Signing' }],
         'renewal.held': recorded('held', ({ by }) => `${by} renews`),
         'renewal.unanswered': recorded('failed', because),
       },

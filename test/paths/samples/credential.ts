@@ -53,5 +53,15 @@ export const samples = samplesOf(credentialMachine, {
     'Living.renewal.Fresh.Swapping.Dialing',
     'Living.renewal.Fresh.Measuring',
   ],
+  equivalent: {
+    'Living.renewal.Fresh.Resting on reload.admitted: → Living.renewal.Fresh.Landed instead of Living.renewal.Fresh.Flying':
+      'somebody waits for the flight, and Landed flies at once for whoever waits',
+    'Living.renewal.Fresh.Measuring on reload.admitted: → Living.renewal.Fresh.Landed instead of Living.renewal.Fresh.Flying':
+      'somebody waits for the flight, and Landed flies at once for whoever waits',
+    'Living.renewal.Fresh.Waiting on reload.admitted: → Living.renewal.Fresh.Landed instead of Living.renewal.Fresh.Flying':
+      'somebody waits for the flight, and Landed flies at once for whoever waits',
+    'Living.renewal.Fresh.Measuring on effect.failed: guard isOf removed':
+      'nothing else is under way while the life is measured, and what comes late is heard by nobody',
+  },
   promises,
 });
