@@ -103,9 +103,8 @@ export function bindReader(services: DeliveryServices) {
           lost: (why) => tell({ type: 'confirmations.lost', why }),
           settled: ({ member, seq, how }) => {
             const key = memberKey(member);
-            const isKnown = serving.lanes.settled({ key, copySeq: seq });
+            const isKnown = serving.lanes.settled({ key, copySeq: seq, how });
             tally.add('copies.settled', how);
-            if (how === 'terminated' && isKnown) journal.tell('copies.terminated', { member: key, seq });
             // What comes in one turn of the loop is told together.
             if (came.size === 0) setImmediate(flush);
             came.set(key, (came.get(key) ?? 0) + (isKnown ? 1 : 0));

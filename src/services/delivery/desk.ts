@@ -8,6 +8,8 @@ export interface Batch {
   readonly last: number;
 }
 
+export type HowSettled = 'confirmed' | 'terminated';
+
 export class Desk {
   /** Copies that were handed off and not confirmed: DLV sequence → what it is a copy of. */
   readonly awaiting = new Map<number, HeldCopy>();
@@ -15,8 +17,8 @@ export class Desk {
   refused: HeldCopy[] = [];
   /** INBOX sequences to be removed. */
   settled: number[] = [];
-  /** Confirmations that came before it was known what they confirm. */
-  readonly early = new Set<number>();
+  /** Copies that were settled before it was known here that they are stored: DLV sequence → how. */
+  readonly early = new Map<number, HowSettled>();
   /** Entries up to here were looked at. */
   after = 0;
   /** Entries stored since the end of the store was seen, by this daemon's own word; undefined: the store must be asked. */
@@ -40,10 +42,10 @@ export class Desk {
   }
 
   /** A copy was confirmed or terminated. True when the lane knew it; what it does not know yet is remembered. */
-  settle(copySeq: number): boolean {
+  settle(copySeq: number, how: HowSettled): boolean {
     const copy = this.awaiting.get(copySeq);
     if (copy === undefined) {
-      this.early.add(copySeq);
+      this.early.set(copySeq, how);
       return false;
     }
     this.awaiting.delete(copySeq);
@@ -51,16 +53,19 @@ export class Desk {
     return true;
   }
 
-  /** Takes copies on; answers how many of them were confirmed before. */
-  await(copies: readonly HeldCopy[]): number {
-    let confirmed = 0;
+  /** Takes copies on; answers which of them were settled before. Later copies have higher sequences: the rest is nobody's. */
+  await(copies: readonly HeldCopy[]): { seq: number; how: HowSettled }[] {
+    const settled: { seq: number; how: HowSettled }[] = [];
     for (const copy of copies) {
       this.awaiting.set(copy.seq, copy);
-      if (!this.early.delete(copy.seq)) continue;
-      this.settle(copy.seq);
-      confirmed++;
+      const how = this.early.get(copy.seq);
+      if (how === undefined) continue;
+      this.settle(copy.seq, how);
+      settled.push({ seq: copy.seq, how });
     }
-    return confirmed;
+    const last = copies.at(-1)?.seq ?? 0;
+    for (const seq of this.early.keys()) if (seq <= last) this.early.delete(seq);
+    return settled;
   }
 }
 

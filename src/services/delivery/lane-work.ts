@@ -9,7 +9,7 @@ import { planLane } from '../../domain/lane-plan.ts';
 import type { Member } from '../../domain/names.ts';
 import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
-import type { Desk, Desks } from './desk.ts';
+import type { Desk, Desks, HowSettled } from './desk.ts';
 import { asJudged, memberOf, openJudge } from './judge.ts';
 
 export interface LanePorts {
@@ -47,8 +47,15 @@ export class LaneWork {
   }
 
   /** A confirmation was seen. True when the member's lane knew the copy. */
-  settled({ key, copySeq }: { key: string; copySeq: number }): boolean {
-    return this.#desks.find(key)?.settle(copySeq) ?? false;
+  settled({ key, copySeq, how }: { key: string; copySeq: number; how: HowSettled }): boolean {
+    const isKnown = this.#desks.find(key)?.settle(copySeq, how) ?? false;
+    if (isKnown) this.#tellSettled(key, [{ seq: copySeq, how }]);
+    return isKnown;
+  }
+
+  #tellSettled(member: string, settled: readonly { seq: number; how: HowSettled }[]): void {
+    for (const { seq, how } of settled)
+      if (how === 'terminated') this.#ports.journal.tell('copies.terminated', { member, seq });
   }
 
   async recover(key: string) {
@@ -70,7 +77,9 @@ export class LaneWork {
     if (judge.acl.kind === 'retired') return RETIRED;
     desk.after = Math.min(upTo, (plan.waiting[0] ?? Number.POSITIVE_INFINITY) - 1);
     desk.settled.push(...plan.settled);
-    const confirmed = desk.await(ours);
+    const early = desk.await(ours);
+    this.#tellSettled(key, early);
+    const confirmed = early.length;
     desk.refused = [...foreign, ...ours.filter((copy) => judge.disposition(asJudged(copy)).kind === 'refuse')];
     if (judge.acl.kind === 'unknown' && (met.more || plan.waiting.length > 0)) return this.#verdict(member, desk);
     return {
@@ -192,9 +201,10 @@ export class LaneWork {
       return { type: 'store.refused', code: outcome.kind === 'refused' ? outcome.code : outcome.kind } as const;
     }
     const first = outcome.lastSeq - batch.length + 1;
-    const confirmed = desk.await(batch.map(({ held }, i) => ({ ...held, seq: first + i })));
+    const early = desk.await(batch.map(({ held }, i) => ({ ...held, seq: first + i })));
+    this.#tellSettled(key, early);
     this.#ports.tally.add('copies.handed-off', '', batch.length);
-    return { type: 'copies.stored', count: batch.length, confirmed } as const;
+    return { type: 'copies.stored', count: batch.length, confirmed: early.length } as const;
   }
 
   async markHandedOff(key: string) {

@@ -89,7 +89,7 @@ export class Withdrawals {
     if (held.kind === 'silent') return SILENT;
     const there = new Set(held.copies.map((copy) => copy.seq));
     const missed = [...desk.awaiting.keys()].filter((seq) => !there.has(seq));
-    for (const seq of missed) desk.settle(seq);
+    for (const seq of missed) desk.settle(seq, 'confirmed');
     const judge = await openJudge(rows, member, held.copies.map(asJudged));
     if (judge.kind === 'silent') return SILENT;
     if (judge.acl.kind === 'retired') return RETIRED;
