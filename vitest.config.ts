@@ -16,6 +16,7 @@ const project = (name: string, folders: string[], limits: { testTimeout: number;
 export default defineConfig({
   test: {
     retry: 0,
+    globalSetup: ['test/support/home.ts'],
     // Two files at a time also on two cores: most of a test's time is waiting for a process or for the disk.
     maxWorkers: 2,
     projects: [

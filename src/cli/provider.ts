@@ -28,6 +28,7 @@ import { journalOf } from './journal.ts';
 import { keysOf, withRights } from './open-mesh.ts';
 import { brokerOf, type Place } from './place.ts';
 import { version } from './version.ts';
+import { inspectFlag, inspectPort, watched } from './watching.ts';
 
 interface Flags {
   readonly url: string;
@@ -40,6 +41,7 @@ interface Flags {
   readonly agent?: readonly string[];
   readonly healthFile?: string;
   readonly poll: number;
+  readonly inspect?: string | true;
 }
 
 const HALF_A_DAY_MS = 12 * 3_600_000;
@@ -57,6 +59,7 @@ export const define: Define = (command, frame) => {
     .option('--agent <names>', 'further hosted agents, with commas: what comes is printed', list)
     .option('--health-file <file>', 'keeps the health of the link there, as JSON')
     .option('--poll <ms>', 'how often the bridge looks for settled entries', whole('--poll', 10), 1_000)
+    .option(inspectFlag, 'open the inspector on a loopback port, a free one unless told; needs a workspace')
     .action(frame.action(async (call, flags: Flags): Promise<ExitCode> => provide(call, flags)));
   examples(
     command,
@@ -82,6 +85,9 @@ async function provide(call: Call, flags: Flags): Promise<ExitCode> {
     take: (delivery) => (map.has(delivery.agent) ? bridge?.bridge.take(delivery) : print.take(delivery)),
   };
   const stopped = call.stopped();
+  const inspect = inspectPort(flags.inspect);
+  const watch =
+    inspect === undefined ? undefined : await watched({ ...call.place(), what: 'provider', journal, inspect });
   const link = startHostedLink({
     base,
     tokens,
@@ -97,11 +103,13 @@ async function provide(call: Call, flags: Flags): Promise<ExitCode> {
     deliveries,
     journal,
     onHealth: healthTo(call, flags.healthFile),
+    ...(watch === undefined ? {} : { inspect: watch.inspect }),
   });
   stopped.addEventListener('abort', () => link.stop());
   if (stopped.aborted) link.stop();
   const ended = await link.ended;
   await bridge?.close();
+  watch?.close();
   if (ended.end === 'stopped') return 0;
   call.out.remark(
     '  Give it a token that the node takes, and start it again; nothing was acknowledged that did not surface.',

@@ -139,8 +139,20 @@ describe('cotal provider', () => {
   it('prints what comes for an agent that is only named, and acknowledges it', async () => {
     const plane = await openPlane();
     const withKey = cotalOf(mesh, { env: { COTAL_WORKSPACE_KEY: plane.key } });
-    const link = withKey.start('provider', '--url', plane.url, '--node-id', 'n2', '--agent', 'Bob', '--json');
+    const link = withKey.start(
+      'provider',
+      '--url',
+      plane.url,
+      '--node-id',
+      'n2',
+      '--agent',
+      'Bob',
+      '--inspect',
+      '--json',
+    );
     await until(() => plane.agent('Bob'), 'the hosted agent is registered');
+    const page = await cotal.run('inspect', 'provider', '--no-open', '--json');
+    expect(page.last(), page.stderr).toMatchObject({ process: 'provider', pid: link.child.pid });
     await plane.post('to be printed');
     const printed = await until(
       () => link.lines.map(json).find((line) => line.agent === 'Bob'),

@@ -13,7 +13,7 @@ export type TokenFrom =
   | { readonly kind: 'made'; readonly workspaceKey: string; readonly store: TokenStore };
 
 export interface HostedLinkOptions
-  extends Pick<LinkOptions, 'node' | 'agents' | 'numbers' | 'deliveries' | 'journal' | 'onHealth'> {
+  extends Pick<LinkOptions, 'node' | 'agents' | 'numbers' | 'deliveries' | 'journal' | 'onHealth' | 'inspect'> {
   readonly base: URL;
   readonly tokens: TokenFrom;
 }

@@ -3,7 +3,7 @@
  * is stopped, or refused for want of a token; every other trouble it lives through. What it promises is said by its
  * machine (H1 to H11); cursors and confirmations are kept by its sessions.
  */
-import { createActor } from 'xstate';
+import { createActor, type InspectionEvent } from 'xstate';
 import type { LinkNumbers } from '../../domain/provider/link-numbers.ts';
 import type { LinkEnd } from '../../machines/provider-link.facts.ts';
 import type { Journal } from '../../services/ports.ts';
@@ -30,6 +30,8 @@ export interface LinkOptions {
   readonly newId?: () => string;
   /** Told after every move and every proof. */
   readonly onHealth?: (health: LinkHealth) => void;
+  /** Every step of its actors, for the inspector. */
+  readonly inspect?: (event: InspectionEvent) => void;
 }
 
 export interface ProviderLink {
@@ -63,7 +65,10 @@ export function startLink(options: LinkOptions): ProviderLink {
       session = current;
     },
   });
-  const actor = createActor(machine, { input: { tokenRereads: numbers.tokenRereads } });
+  const actor = createActor(machine, {
+    input: { tokenRereads: numbers.tokenRereads },
+    ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
+  });
 
   const health = (): LinkHealth => ({
     state: moved.state,
