@@ -1,6 +1,8 @@
 /**
  * The mesh that `up` brings about, step by step: settings, broker, store, credentials, the machine's registry. Each step is
  * done or throws the refusal that names what is wrong; what is there is never changed silently.
+ *
+ * Longer than 300 lines: the steps share what the one before them found, and are read from above to below.
  */
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';

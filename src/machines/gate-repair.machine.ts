@@ -5,6 +5,8 @@
  *   G2  it is bound to the freeze that it saw: where the gate has moved since, it refuses as raced
  *   G3  a registration whose commit landed is completed, not repeated; otherwise the gate is reopened where it stood
  *   G4  the gate is reopened only after the family was cleared; every refusal names itself and leaves the gate as it is
+ *
+ * Longer than 300 lines: one chart, with the facts it hears in front of it.
  */
 import { assign, raise, setup } from 'xstate';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';

@@ -9,6 +9,8 @@
  *   L7  taken: the row is not touched again
  *
  * L4, the fence that a paused process meets when it wakes, is `domain/lease.ts`, asked before every single effect.
+ *
+ * Longer than 300 lines: one chart, with the facts it hears in front of it.
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import type { Claimant } from '../domain/lease.ts';

@@ -6,6 +6,8 @@
  *   MG3  it serves only while the lease is ready; any doubt ends the serving first
  *   MG4  it renews credentials only where the proof matched; where it did not, that is told, and it serves all the same
  *   MG5  a lease that another one took is not touched again
+ *
+ * Longer than 300 lines: one chart, with the facts it hears in front of it.
  */
 import { assign, raise, sendTo, setup } from 'xstate';
 import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';

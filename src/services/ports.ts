@@ -4,6 +4,8 @@
  *
  * `silent` is the common outcome of everything that asks the broker: no answer in time, no connection, or the local fence
  * does not hold, so that nothing was sent. After it nothing is known, and nothing is concluded.
+ *
+ * Longer than 300 lines: one page on which everything is that an adapter or a twin must do.
  */
 import type { Entry } from '../domain/entry.ts';
 import type { Instant } from '../domain/lease.ts';

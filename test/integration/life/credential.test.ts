@@ -1,3 +1,6 @@
+/**
+ * The life of the daemon's credential on a real broker. Longer than 300 lines: one set-up serves renewal, reload and expiry.
+ */
 import { encodeUser } from '@nats-io/jwt';
 import { describe, expect, it, type TestContext, vi } from 'vitest';
 import { inboxPrefix, permissionsOf } from '../../../src/domain/permissions.ts';

@@ -1,4 +1,7 @@
-/** Verified eviction with its cursor, over a real store; the daemon's answers are the test's, or a real daemon's. */
+/**
+ * Verified eviction with its cursor, over a real store; the daemon's answers are the test's, or a real daemon's. Longer than
+ * 300 lines: one stand serves eviction, registration and repair.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { endpointGateKey, endpointLedgerKey, registrationKey } from '../../../src/domain/auth-rows.ts';
 import { cursorKey } from '../../../src/domain/eviction.ts';

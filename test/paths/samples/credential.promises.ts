@@ -1,3 +1,6 @@
+/**
+ * What the credential machine promises on every edge. Longer than 300 lines: one list, read beside the chart.
+ */
 import type { ContextFrom } from 'xstate';
 import type { Answered, Reload } from '../../../src/domain/reload.ts';
 import type { credentialMachine } from '../../../src/machines/credential.machine.ts';

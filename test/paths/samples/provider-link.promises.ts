@@ -1,3 +1,6 @@
+/**
+ * What the provider link promises on every edge. Longer than 300 lines: one list, read beside the chart.
+ */
 import type { ContextFrom } from 'xstate';
 import type { providerLinkMachine } from '../../../src/machines/provider-link.machine.ts';
 import type { PathPromise } from '../../support/paths/samples.ts';

@@ -2,10 +2,11 @@
  * A world: a broker, daemons that come and go, agents that post, join, leave, read and retire, and a network that lets
  * their calls through in an order of the seed's choice. A small model follows along and says what must never happen, and
  * what must have happened in the end.
+ *
+ * Longer than 300 lines: the model is only readable beside what it follows.
  */
 import { readCopy } from '../../../src/domain/copy.ts';
 import { readJson } from '../../../src/domain/message.ts';
-
 import { covers, isChannel, type Member } from '../../../src/domain/names.ts';
 import type { Numbers } from '../../../src/domain/numbers.ts';
 import { memberRowSchema } from '../../../src/domain/rows.ts';

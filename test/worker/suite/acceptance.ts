@@ -2,6 +2,8 @@
  * The acceptance list of the provider plane, one line one function. The same lines run over the in-process server and over
  * real workerd, each also after hibernation, after a reset, and with an old peer on the same node; and over workers with
  * a planted fault, where a named line must fail.
+ *
+ * Longer than 300 lines: it is one list.
  */
 import { expect } from 'vitest';
 import { sql } from '../../../src/provider/storage/port.ts';

@@ -1,6 +1,8 @@
 /**
  * Bad input of every kind: each frame is answered by an `error` with the id where there is one, and nothing has changed:
  * not a row of the database, not a row of the node's own tables.
+ *
+ * Longer than 300 lines: it is one list.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../src/provider/storage/port.ts';

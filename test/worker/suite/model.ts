@@ -3,6 +3,8 @@
  * hibernation, crash. Whatever the order: nothing is delivered before it is ready, what is delivered on a connection
  * begins right above the cursor it was given and goes up by one, what was acknowledged never comes again, nothing is lost,
  * no gap is left for ever, and nobody is stamped default. A run is repeated by its seed.
+ *
+ * Longer than 300 lines: the model is only readable beside what it follows.
  */
 import { until } from '../../support/until.ts';
 import type { Heard, Peer } from '../support/peer.ts';
