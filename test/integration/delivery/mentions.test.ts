@@ -24,6 +24,7 @@ describe('mentions on a live channel', () => {
 
   it('reach an authorized peer that is away and never joined; nobody else gets a copy', async () => {
     const [alice, bob, carol] = [await suite.agent('alice'), await suite.agent('Bob'), await suite.agent('carol')];
+    await suite.restart();
     await alice.post(LIVE, { text: 'hello', mentions: [' BOB ', 'bob'] });
     expect(texts(await bob.read(1))).toEqual(['hello']);
     expect(texts(await bob.take(1, 1_000))).toEqual([]);
@@ -55,6 +56,7 @@ describe('mentions on a live channel', () => {
 
   it('are withdrawn when the grant is narrowed before they were taken', async () => {
     const [alice, bob] = [await suite.agent('alice'), await suite.agent('bob')];
+    await suite.restart();
     await alice.post(LIVE, { text: 'psst', mentions: ['bob'] });
     const delivery = await suite.mesh.connect('delivery');
     await until(
