@@ -37,6 +37,19 @@ export function rowWatchContract(on: () => Ground): void {
     };
     const put = (key: string, row: unknown) => ground.putRow({ bucket: 'channels', key, row });
 
+    it('tells rows that are more than one stretch of the broker’s flow control, and misses none', async () => {
+      // A megabyte and a half, in rows that know a field of a later version.
+      const channels = Array.from({ length: 192 }, freshChannel);
+      const row = { deliveryClass: 'live', note: 'x'.repeat(8_192) };
+      await Promise.all(channels.map((channel) => put(channel, row)));
+      const news = new News();
+      const watch = await follow(news);
+      expect(news.lostBy).toEqual([]);
+      expect(channels.filter((channel) => !news.heard.includes(`channel ${channel} live`))).toEqual([]);
+      await Promise.all(channels.map((channel) => put(channel, undefined)));
+      await watch.stop();
+    });
+
     it('tells every row that existed before it says so, and then every change, deletions too', async () => {
       const ann = await ground.member();
       const channel = freshChannel();
