@@ -24,7 +24,7 @@ export const managerNumbers = {
   executorWindowMs: 300_000,
   /** What the store did not answer is asked again after this long. */
   askAgainMs: 500,
-  /** A renewal that did not come to its end is tried again after this long. */
+  /** Longest rest before a renewal that did not come to its end is tried again; the first is 2 s. */
   renewalRetryMs: 60_000,
   /** Longest that a request to the broker may take before it counts as unanswered. */
   effectTimeoutMs: 5_000,

@@ -5,15 +5,17 @@
  *   RN2  adopted is recorded only of an answer that says so for the very fingerprint that was signed
  *   RN3  what was signed and not adopted is offered again, and not signed again
  *   RN4  every pass ends in a record of its outcome, and the next one is due: none is missed, none follows at once
+ *   RN5  while something stays due the rests get longer, up to their limit and never past the next look that its life needs
  */
 import { assign, raise, setup } from 'xstate';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
+import { restAfter } from '../domain/renewal.ts';
 import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
 import { type RailWaitOutcome, railWaitMachine } from './rail-wait.machine.ts';
 
 export type DueFact =
-  | { type: 'credentials.due'; names: readonly string[] }
-  /** `waitMs`: until the first one has half of its life behind it. */
+  /** `waitMs`: the longest until the next look. */
+  | { type: 'credentials.due'; names: readonly string[]; waitMs: number }
   | { type: 'credentials.fresh'; waitMs: number }
   | { type: 'store.unreadable'; reason: string };
 export type OwnFact =
@@ -36,12 +38,15 @@ export interface RenewalRecord {
 export interface RenewalInput {
   readonly rail: string;
   readonly wait: RailWaitBounds;
+  /** Longest rest after a pass that did not help. */
   readonly retryMs: number;
 }
 export interface RenewalContext extends RenewalInput, RenewalRecord {
   readonly waitMs: number;
   /** Signed and not adopted yet. */
   readonly offered: string;
+  /** Passes since nothing was due. */
+  readonly passes: number;
 }
 
 type Adoption = { adopted?: unknown; fingerprint?: unknown };
@@ -64,6 +69,8 @@ const renewal = setup({
     faulted: raise(surpriseOf),
     keepDue: assign((_, { names }: { names: readonly string[] }) => ({ names })),
     keepWait: assign((_, { waitMs }: { waitMs: number }) => ({ waitMs })),
+    countPass: assign(({ context }) => ({ passes: context.passes + 1 })),
+    keepFresh: assign({ passes: 0 }),
     keepSigned: assign(({ context }, of: { names: readonly string[]; fingerprint: string }) => ({
       names: of.names,
       fingerprint: of.fingerprint,
@@ -84,11 +91,10 @@ const renewal = setup({
     isForDaemon: ({ context }, { fingerprint }: { fingerprint: string }) =>
       fingerprint !== '' || context.offered !== '',
     isNobodyDue: ({ context }) => context.names.length === 0,
-    isSettled: ({ context }) => context.outcome === 'adopted' || context.outcome === 'signed',
   },
   delays: {
-    untilDue: ({ context }) => Math.min(Math.max(context.waitMs, 1_000), 2 ** 31 - 1),
-    retry: ({ context }) => context.retryMs,
+    untilDue: ({ context }) => context.waitMs,
+    rest: ({ context }) => restAfter({ ...context, limitMs: context.retryMs }),
   },
 });
 
@@ -109,14 +115,15 @@ export const renewalMachine = renewal.createMachine({
     names: [],
     fingerprint: '',
     reason: '',
-    waitMs: 0,
+    waitMs: input.retryMs,
     offered: '',
+    passes: 0,
   }),
   initial: 'Looking',
   on: {
     ...deafToLateFailures,
     'effect.failed': {
-      target: '.Retrying',
+      target: '.Resting',
       actions: {
         type: 'keepOutcome',
         params: ({ event: { effect, message } }) => ({ outcome: 'failed', reason: `${effect} failed: ${message}` }),
@@ -127,10 +134,23 @@ export const renewalMachine = renewal.createMachine({
     Looking: {
       invoke: { id: 'lookAtCredentials', src: 'lookAtCredentials', ...ends },
       on: {
-        'credentials.due': { target: 'Owning', actions: { type: 'keepDue', params: fact } },
+        'credentials.due': {
+          target: 'Owning',
+          actions: [
+            { type: 'keepDue', params: fact },
+            { type: 'keepWait', params: fact },
+          ],
+        },
         'credentials.fresh': [
-          { guard: 'isOffered', target: 'Owning', actions: { type: 'keepDue', params: () => ({ names: [] }) } },
-          { target: 'Waiting', actions: { type: 'keepWait', params: fact } },
+          {
+            guard: 'isOffered',
+            target: 'Owning',
+            actions: [
+              { type: 'keepDue', params: () => ({ names: [] }) },
+              { type: 'keepWait', params: fact },
+            ],
+          },
+          { target: 'Waiting', actions: [{ type: 'keepWait', params: fact }, 'keepFresh'] },
         ],
         'store.unreadable': recorded('failed', because),
       },
@@ -195,8 +215,9 @@ export const renewalMachine = renewal.createMachine({
         input: ({ context: { outcome, names, fingerprint, reason } }) => ({ outcome, names, fingerprint, reason }),
         ...ends,
       },
-      on: { 'outcome.recorded': [{ guard: 'isSettled', target: 'Looking' }, { target: 'Retrying' }] },
+      on: { 'outcome.recorded': 'Resting' },
     },
-    Retrying: { after: { retry: 'Looking' } },
+    /** Also after a good one: the next look tells whether the store has what was signed. */
+    Resting: { entry: 'countPass', after: { rest: 'Looking' } },
   },
 });

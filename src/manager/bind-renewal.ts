@@ -32,14 +32,16 @@ export const RENEWAL_OUTCOME_KEY = 'renewal.outcome';
 const ownerSchema = z.looseObject({ holder: z.string(), at: z.number() });
 
 export function bindRenewal(ports: RenewalPorts) {
-  const { rows, clock, holder, numbers } = ports;
+  const { rows, clock, holder } = ports;
   return renewalMachine.provide({
     actors: {
       railWait: bindRailWait(ports),
       lookAtCredentials: ask<DueFact, undefined>(async () => {
         try {
           const { due, waitMs } = duePlan(await ports.standing(), clock.now().wallMs);
-          return due.length > 0 ? { type: 'credentials.due', names: due } : { type: 'credentials.fresh', waitMs };
+          return due.length > 0
+            ? { type: 'credentials.due', names: due, waitMs }
+            : { type: 'credentials.fresh', waitMs };
         } catch (error) {
           return { type: 'store.unreadable', reason: error instanceof Error ? error.message : String(error) };
         }
@@ -65,6 +67,18 @@ export function bindRenewal(ports: RenewalPorts) {
         if (signal.aborted) return { type: 'signing.failed', reason: 'it was cancelled' };
         try {
           const signed = await ports.sign(names);
+          // A store that still gives the old ones would have them signed again at every look.
+          const stored = new Map((await ports.standing()).map(({ name, claims }) => [name, JSON.stringify(claims)]));
+          const missed = signed.filter(
+            ({ name, credential }) => stored.get(name) !== JSON.stringify(credential.claims),
+          );
+          if (missed.length > 0) {
+            const which = missed.map(({ name }) => name).join(' and ');
+            return {
+              type: 'signing.failed',
+              reason: `the store does not have the ${which} credential that was signed`,
+            };
+          }
           const delivery = signed.find(({ name }) => name === 'delivery');
           return {
             type: 'credentials.signed',
@@ -76,7 +90,11 @@ export function bindRenewal(ports: RenewalPorts) {
         }
       }),
       recordOutcome: ask<RecordedFact, RenewalRecord>(async (record, signal) => {
-        ports.journal.tell('manager.renewal', { ...record, names: record.names.join(', ') });
+        const names = record.names.join(', ');
+        ports.journal.tell('manager.renewal', { ...record, names });
+        if (record.outcome === 'failed' || record.outcome === 'refused') {
+          ports.journal.tell('manager.renewal-missed', { ...record, names });
+        }
         const read = await rows.read({ key: RENEWAL_OUTCOME_KEY, schema: z.looseObject({}), signal });
         if (read.type === 'found' || read.type === 'absent' || read.type === 'unreadable') {
           const value = { ...record, at: clock.now().wallMs, by: holder };
@@ -85,6 +103,5 @@ export function bindRenewal(ports: RenewalPorts) {
         return { type: 'outcome.recorded' };
       }),
     },
-    delays: { retry: numbers.renewalRetryMs },
   });
 }

@@ -43,6 +43,7 @@ export { retirementMachine } from '../machines/retirement.machine.ts';
 export { storeProofMachine } from '../machines/store-proof.machine.ts';
 export { managerPorts } from './ports.ts';
 export { revoker } from './revoker.ts';
+export { standingCredentials } from './standing.ts';
 export { openWorkstation } from './workstation.ts';
 export type { Cancellable, EmbeddedPorts, ManagerPorts };
 

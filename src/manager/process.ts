@@ -11,7 +11,7 @@ import { inboxPrefix } from '../domain/permissions.ts';
 import { type ManagerEnd, managerMachine, type OpenFact, type RailHeard } from '../machines/manager.machine.ts';
 import { ask, listen } from '../services/bind-effects.ts';
 import { bindLease } from '../services/bind-lease.ts';
-import { type Credential, readCreds } from '../services/credential.ts';
+import type { Credential } from '../services/credential.ts';
 import { Fence } from '../services/fence.ts';
 import { spaceKeys } from '../services/local/auth-store.ts';
 import { systemClock } from '../services/local/clock.ts';
@@ -26,7 +26,7 @@ import { processRecord } from '../services/local/process-record.ts';
 import { authenticatorOf, connectOptions } from '../services/nats/connect.ts';
 import { GatedBroker } from '../services/nats/gated-broker.ts';
 import { natsLeaseRows } from '../services/nats/lease-rows.ts';
-import type { Journal } from '../services/ports.ts';
+import type { Journal, WritableStore } from '../services/ports.ts';
 import { rowKeyOf } from './bind-family.ts';
 import { bindGateRepair, bindRegistration } from './bind-gate.ts';
 import { bindStoreProof } from './bind-rail.ts';
@@ -34,6 +34,7 @@ import { bindRenewal } from './bind-renewal.ts';
 import { railBounds } from './embed.ts';
 import { serveManagerRail } from './manager-rail.ts';
 import { managerHandlers } from './manager-work.ts';
+import { standingCredentials } from './standing.ts';
 import { openWorkstation } from './workstation.ts';
 
 export const MANAGER_ENDPOINT = 'manager';
@@ -49,6 +50,8 @@ export interface ManagerOptions {
   /** Waits for the lease of another one instead of ending. */
   readonly standby?: boolean;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The store that the daemon re-reads, where it is not the files of the root. */
+  readonly store?: WritableStore;
   /** Every step of its actors, for the inspector. */
   readonly inspect?: (event: InspectionEvent) => void;
 }
@@ -77,7 +80,15 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
   const incarnation = options.incarnation ?? randomBytes(12).toString('hex');
   const identity = await managerIdentity({ root, space });
   const { url, tls } = options;
-  const station = await openWorkstation({ root, space, url, numbers, clock, ...(tls === undefined ? {} : { tls }) });
+  const station = await openWorkstation({
+    root,
+    space,
+    url,
+    numbers,
+    clock,
+    ...(tls === undefined ? {} : { tls }),
+    ...(options.store === undefined ? {} : { store: options.store }),
+  });
   const { ports, keys, store } = station;
   const family = { endpoint: MANAGER_ENDPOINT, instance: identity.instance };
   const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
@@ -152,11 +163,7 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
     processEpoch: () => processEpoch,
     mayRenew: () => actor.getSnapshot().context.mayRenew,
   });
-  const standing = ['delivery', 'observer', 'evictor'] as const;
-  const readStanding = async (name: (typeof standing)[number]) => {
-    const text = await store.read(name);
-    return text === undefined ? [] : [{ name, credential: readCreds(text, `${name}.creds`) }];
-  };
+  const standing = standingCredentials({ keys, space, store });
 
   const machine = managerMachine.provide({
     actors: {
@@ -180,30 +187,7 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
         ...ports,
         holder: ports.principal,
         journal,
-        standing: async () =>
-          (await Promise.all(standing.map(readStanding)))
-            .flat()
-            .map(({ name, credential }) => ({ name, claims: credential.claims })),
-        sign: async (names) => {
-          const found = (await Promise.all(standing.map(readStanding))).flat();
-          const account = keys.space.account.publicKey;
-          const signed: { name: string; credential: Credential }[] = [];
-          for (const { name, credential: before } of found) {
-            if (!names.includes(name)) continue;
-            const profile =
-              name === 'delivery'
-                ? ({ profile: 'delivery', space } as const)
-                : name === 'observer'
-                  ? ({ profile: 'observer', account } as const)
-                  : ({ profile: 'evictor' } as const);
-            signed.push({
-              name,
-              credential: await mint(keys, { profile, name: before.claims.name, pair: before.pair }),
-            });
-          }
-          for (const { name, credential } of signed) keepCreds(credsPath(root, space, name), credential);
-          return signed;
-        },
+        ...standing,
       }),
       openServices: ask<OpenFact, { processEpoch: number }>(async (registered) => {
         processEpoch = registered.processEpoch;

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
+import { Plane3Error } from '../domain/errors/catalogue.ts';
 import type { ManagerNumbers } from '../domain/manager-numbers.ts';
 import type { Credential } from '../services/credential.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../services/local/auth-store.ts';
@@ -9,7 +10,8 @@ import { systemClock } from '../services/local/clock.ts';
 import { fsStore } from '../services/local/fs-store.ts';
 import { mint } from '../services/local/mint.ts';
 import { authenticatorOf, connectOptions, type Dial } from '../services/nats/connect.ts';
-import type { Clock, SecretStore } from '../services/ports.ts';
+import { parseDriverError } from '../services/nats/driver-errors.ts';
+import type { Clock, WritableStore } from '../services/ports.ts';
 import { type EmbeddedPorts, managerPorts } from './ports.ts';
 import { revoker } from './revoker.ts';
 
@@ -22,13 +24,15 @@ export interface WorkstationOptions {
   readonly principal?: string;
   readonly numbers?: ManagerNumbers;
   readonly clock?: Clock;
+  /** Where standing credentials are kept; the files of the root unless told. */
+  readonly store?: WritableStore;
 }
 
 export interface Workstation {
   readonly ports: EmbeddedPorts;
   readonly connection: NatsConnection;
   readonly keys: { readonly operator: OperatorKeys; readonly space: SpaceKeys };
-  readonly store: SecretStore;
+  readonly store: WritableStore;
   readonly dial: Omit<Dial, 'credential' | 'name'>;
   /** What it is connected with now. */
   credential(): Credential;
@@ -39,7 +43,10 @@ export interface Workstation {
 
 export const executorPrincipal = (): string => `local.manager_${randomBytes(8).toString('hex')}`;
 
-/** @throws Plane3Error `auth.missing` where the root has no keys of this space; the client's error where it cannot connect. */
+/**
+ * @throws Plane3Error `auth.missing` where the root has no keys of this space, `manager.unauthorized` where the broker has
+ *   others; the client's error where it cannot connect.
+ */
 export async function openWorkstation(of: WorkstationOptions): Promise<Workstation> {
   const { root, space, url, tls, principal = executorPrincipal(), numbers, clock = systemClock } = of;
   const keys = {
@@ -66,6 +73,10 @@ export async function openWorkstation(of: WorkstationOptions): Promise<Workstati
     reconnectTimeWait: 250,
     reconnectJitter: 100,
     reconnectJitterTLS: 100,
+  }).catch((error: unknown) => {
+    const { kind } = parseDriverError(error);
+    if (kind !== 'unauthorized' && kind !== 'expired') throw error;
+    throw new Plane3Error('manager.unauthorized', { url, root, space, reason: kind }, { cause: error });
   });
   const ports = managerPorts({
     space,
@@ -81,7 +92,7 @@ export async function openWorkstation(of: WorkstationOptions): Promise<Workstati
     connection,
     keys,
     dial,
-    store: fsStore({ root, space }),
+    store: of.store ?? fsStore({ root, space }),
     credential: () => credential,
     renewOwn: async () => {
       credential = await sign(credential.pair);

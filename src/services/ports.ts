@@ -292,6 +292,12 @@ export interface SecretStore {
   read(name: 'delivery' | 'observer' | 'evictor'): Promise<string | undefined>;
 }
 
+/** A store as whoever renews has it. */
+export interface WritableStore extends SecretStore {
+  /** Keeps the text of a creds file; once it is done a read gives it. */
+  write(name: 'delivery' | 'observer' | 'evictor', text: string): Promise<void>;
+}
+
 /** The record of a running process of ours. */
 export interface ProcessRecord {
   /** Says that this process has begun, so that it can be found and stopped before it is the one. */

@@ -37,6 +37,11 @@ export const agentErrors = defineErrors({
     template: 'the manager refused: {reason}',
     help: 'Nothing was changed beyond what the reason says.',
   },
+  'manager.unauthorized': {
+    kind: 'refuse',
+    template: 'the broker at {url} does not accept what the keys under {root} sign for space {space}: {reason}',
+    help: 'Nothing was claimed. This root has other keys than the mesh: name the right one with --root, or the right broker with --server.',
+  },
   'manager.no-keys': {
     kind: 'refuse',
     template: 'agent {principal} has no credential under this root ({path})',

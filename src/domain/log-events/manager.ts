@@ -44,6 +44,11 @@ export const managerEvents = defineEvents({
   },
   'manager.ended': { level: 'info', meaning: 'The manager has ended, and why.' },
   'manager.renewal': { level: 'info', meaning: 'One pass of renewal has ended, and how.' },
+  'manager.renewal-missed': {
+    level: 'warn',
+    line: '! manager: a renewal was missed ({outcome}; due: {names}): {reason}',
+    meaning: 'It is tried again, with longer and longer rests, up to a minute and never past what its life allows.',
+  },
   'manager.asked': { level: 'info', meaning: 'A request on the rail of the manager was answered.' },
   'manager.rail-fault': { level: 'error', meaning: 'A request could not be answered for a reason nobody expected.' },
   'manager.session-kept': {

@@ -94,7 +94,7 @@ it('a standing credential past half of its life is signed again with its own key
   keepCreds(path, short);
   const { manager, journal, ended, state } = await serving({ COTAL_MANAGER_RENEWAL_RETRY_MS: '60000' });
   const told = await until(() => journal.told.find(({ name }) => name === 'manager.renewal'), state, PATIENT);
-  expect(told.facts).toMatchObject({ names: 'delivery' });
+  expect(told.facts).toMatchObject({ names: 'delivery', outcome: 'adopted' });
   const after = openCreds(path);
   expect(after?.publicKey).toBe(before.publicKey);
   expect(after?.claims.exp).toBeGreaterThan(Date.now() / 1000 + 3_600);

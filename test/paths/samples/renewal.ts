@@ -100,12 +100,26 @@ const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'RN4',
-    says: 'a good pass is followed by a look, any other by a rest',
+    says: 'a record is followed by a rest',
     when: (step) => step.heard('outcome.recorded'),
+    holds: (step) => (step.after.is('Resting') && step.armed('rest')) || 'it is not',
+  },
+  {
+    clause: 'RN5',
+    says: 'a rest counts its pass, and only a look that finds nothing to do forgets them',
+    when: (step) => step.before.begun && !step.ignored,
     holds: (step) => {
-      const good = ['adopted', 'signed'].includes(step.before.context.outcome);
-      return step.after.is(good ? 'Looking' : 'Retrying') || 'it is not';
+      const [before, after] = [step.before.context.passes, step.after.context.passes];
+      const isFresh = step.heard('credentials.fresh') && step.after.is('Waiting');
+      const isRest = step.after.is('Resting') && !step.before.is('Resting');
+      return after === (isFresh ? 0 : before + (isRest ? 1 : 0)) || `${before}, then ${after}`;
     },
+  },
+  {
+    clause: 'RN5',
+    says: 'a look says how long the next one may be away',
+    when: (step) => step.heard('credentials.due', 'credentials.fresh'),
+    holds: (step) => step.after.context.waitMs === step.fact.waitMs || 'it is not kept',
   },
   {
     clause: 'RN4',
@@ -120,8 +134,8 @@ const promises: readonly PathPromise<Context>[] = [
     says: 'a surprise is followed by a rest and another pass',
     when: (step) => step.heard('effect.failed') && !step.ignored,
     holds: (step) =>
-      (step.after.is('Retrying') &&
-        step.armed('retry') &&
+      (step.after.is('Resting') &&
+        step.armed('rest') &&
         step.after.context.reason.includes(String(step.fact.message))) ||
       'it ends',
   },
@@ -140,7 +154,7 @@ export const samples = samplesOf(renewalMachine, {
   events: [],
   answers: {
     lookAtCredentials: [
-      { type: 'credentials.due', names: ['delivery'] },
+      { type: 'credentials.due', names: ['delivery'], waitMs: 8_640_000 },
       { type: 'credentials.fresh', waitMs: 43_200_000 },
       { type: 'store.unreadable', reason: 'delivery.creds is missing' },
     ],
@@ -168,7 +182,7 @@ export const samples = samplesOf(renewalMachine, {
     recordOutcome: [{ type: 'outcome.recorded' }],
   },
   goals: ['Waiting'],
-  clamp: ({ offered, names, outcome }) => ({ offered, due: names.length > 0, outcome }),
-  happy: ['Looking', 'Owning', 'Signing', 'Reloading', 'Recording', 'Looking', 'Waiting'],
+  clamp: ({ offered, names, outcome, passes }) => ({ offered, due: names.length > 0, outcome, passes: passes > 0 }),
+  happy: ['Looking', 'Owning', 'Signing', 'Reloading', 'Recording', 'Resting', 'Looking', 'Waiting'],
   promises,
 });

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type LogName, operatorLine } from '../../../src/domain/log-events/catalogue.ts';
-import { createDaemon, type DeliveryDaemon, type Ended } from '../../../src/main.ts';
+import { createDaemon, type DaemonOptions, type DeliveryDaemon, type Ended } from '../../../src/main.ts';
 import type { Journal } from '../../../src/services/ports.ts';
 import type { Mesh } from '../mesh.ts';
 import { until } from '../until.ts';
@@ -38,7 +38,7 @@ export interface InProcess {
 export async function startInProcess(
   mesh: Mesh,
   env: Record<string, string> = {},
-  more: { quota?: number } = {},
+  more: Pick<DaemonOptions, 'quota' | 'store' | 'creds'> = {},
 ): Promise<InProcess> {
   const journal = new TestJournal();
   const daemon = createDaemon({
