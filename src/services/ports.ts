@@ -96,8 +96,8 @@ export interface Posts {
   place(): Promise<({ kind: 'place' } & Place) | Silent>;
   /** Finds the writer's durable; one that is missing is made again, from `floor`, and that is said. */
   open(from: { floor: number }): Promise<OpenedPosts | Refused | Denied | Silent>;
-  /** Every post with after < seq ≤ upTo, ascending. */
-  between(of: { after: number; upTo: number }): Promise<{ kind: 'read'; posts: StoredPost[] } | Silent>;
+  /** Every post with after < seq ≤ upTo, ascending, with a receipt that settles it whoever it was delivered to. */
+  between(of: { after: number; upTo: number }): Promise<{ kind: 'read'; posts: DeliveredPost[] } | Silent>;
   /** Pulls posts until stopped; `lost` when the pull ended or its consumer is gone. */
   pull(listener: { post(post: DeliveredPost): void; lost(why: string): void }): Stoppable;
   /** Acknowledges posts, without waiting for anything: one whose acknowledgement is lost is delivered again. */

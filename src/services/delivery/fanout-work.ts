@@ -21,7 +21,7 @@ import type {
 } from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import type { Copier } from './copier.ts';
-import { EarlyPosts, hasReceipt } from './early-posts.ts';
+import { EarlyPosts } from './early-posts.ts';
 import type { OwedCounts } from './owed.ts';
 import type { Shortfalls } from './shortfalls.ts';
 
@@ -79,9 +79,9 @@ export class FanoutWork {
     this.#position = before.position;
   }
 
-  /** What a next period goes on with. What was taken early it takes early again: there is nothing to acknowledge it by. */
+  /** What a next period goes on with. What was taken early it takes early again. */
   unsettled(): Unsettled {
-    return { posts: this.#buffer.filter(hasReceipt), position: this.#position };
+    return { posts: this.#buffer.filter(({ seq }) => !this.#early.has(seq)), position: this.#position };
   }
 
   /** Every post up to here was routed by the index as it is now, or will be again. */

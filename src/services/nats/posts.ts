@@ -106,11 +106,12 @@ export function natsPosts({ broker, space }: { broker: GatedBroker; space: strin
     },
 
     async between({ after, upTo }) {
-      const posts: StoredPost[] = [];
+      const posts: DeliveredPost[] = [];
       for (let at = after; at < upTo; ) {
         const page = await store.page({ filter: `cotal.${space}.chat.>`, after: at, limit: PAGE });
         if (page.kind !== 'read') return page;
-        posts.push(...page.messages.map(asPost).filter((post) => post.seq <= upTo));
+        const read = page.messages.map((message) => ({ ...asPost(message), receipt: receiptFor(stream, message.seq) }));
+        posts.push(...read.filter((post) => post.seq <= upTo));
         const last = page.messages.at(-1)?.seq;
         if (last === undefined || page.pending === 0) break;
         at = last;
@@ -195,6 +196,12 @@ function delivered(message: { seq: number; subject: string; data: Uint8Array }):
   const { seq, subject, data } = message;
   return { seq, subject, data, receipt: receiptOf(message) };
 }
+
+/**
+ * The subject that whatever delivery there was of a post is acknowledged on. The broker goes by the stream's sequence; how
+ * often, as which message of the consumer and when it was delivered says nothing to it.
+ */
+const receiptFor = (stream: string, seq: number): string => `$JS.ACK.${stream}.${FANOUT_CONSUMER}.1.${seq}.${seq}.0.0`;
 
 /** The subject that a delivery is acknowledged on. The client's message has it, its type does not say so. */
 function receiptOf(message: object): string {

@@ -1,7 +1,7 @@
 import { encodeUser } from '@nats-io/jwt';
 import { afterEach, describe, expect, it } from 'vitest';
 import { permissionsOf } from '../../../src/domain/permissions.ts';
-import { buckets, keySubject, LEASE_KEY } from '../../../src/domain/subjects.ts';
+import { buckets, FANOUT_CONSUMER, keySubject, LEASE_KEY, streams } from '../../../src/domain/subjects.ts';
 import { createDaemon } from '../../../src/main.ts';
 import { credsText, newPair } from '../../../src/services/credential.ts';
 import { deleteRow, readRow, writeRow } from '../../../src/services/nats/rows.ts';
@@ -223,5 +223,31 @@ describe('the lease: one daemon serves a space', () => {
     await alice.post('team', { text: 'two' });
     expect(texts(await bob.read(1, 10_000))).toEqual(['two']);
     expect(texts(await bob.take(1, 1_000))).toEqual([]);
+  });
+
+  it('what daemons in a row had in hand when they died is copied at once by the next one, whatever was settled in between', async () => {
+    const mesh = await open();
+    const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
+    const connection = await mesh.connect('delivery');
+    const { chat } = streams(mesh.space);
+    /** A post is delivered to somebody who dies with it: the broker waits a minute for the acknowledgement. */
+    const heldByADeadOne = async (text: string) => {
+      await alice.post('team', { text });
+      const pull = JSON.stringify({ batch: 1, no_wait: true });
+      const next = `$JS.API.CONSUMER.MSG.NEXT.${chat}.${FANOUT_CONSUMER}`;
+      const held = await connection.request(next, pull, { noMux: true, timeout: 5_000 });
+      expect(held.string()).toContain(text);
+    };
+    const first = await inProcess(mesh);
+    await bob.join('team');
+    await first.stop();
+    await heldByADeadOne('one');
+    const second = await inProcess(mesh);
+    await alice.post('team', { text: 'two' });
+    expect(texts(await bob.read(2, 10_000))).toEqual(['one', 'two']);
+    await second.stop();
+    await heldByADeadOne('three');
+    await inProcess(mesh);
+    expect(texts(await bob.read(1, 10_000))).toEqual(['three']);
   });
 });

@@ -38,7 +38,7 @@ export interface InProcess {
 export async function startInProcess(
   mesh: Mesh,
   env: Record<string, string> = {},
-  more: Pick<DaemonOptions, 'quota' | 'store' | 'creds'> = {},
+  more: Pick<DaemonOptions, 'quota' | 'store' | 'creds' | 'standby'> = {},
 ): Promise<InProcess> {
   const journal = new TestJournal();
   const daemon = createDaemon({
@@ -58,7 +58,8 @@ export async function startInProcess(
       daemon.tally.all(),
       journal.told.slice(-5),
     ]);
-  await until(() => daemon.actor.getSnapshot().hasTag('serving'), state);
+  // A standby waits for the whole life of a row.
+  await until(() => daemon.actor.getSnapshot().hasTag('serving'), state, 60_000);
   return {
     daemon,
     journal,
