@@ -5,8 +5,10 @@
 import { resolve } from 'node:path';
 import { accountOf } from './domain/claims.ts';
 import { Plane3Error } from './domain/errors/catalogue.ts';
+import { unfitForLease } from './domain/lease.ts';
 import type { Numbers } from './domain/numbers.ts';
 import { storeName } from './domain/store-proof.ts';
+import { bucketStream, buckets } from './domain/subjects.ts';
 import { CredentialKeeper } from './services/credential-keeper.ts';
 import { readIfThere } from './services/local/files.ts';
 import { fsStore } from './services/local/fs-store.ts';
@@ -16,6 +18,7 @@ import type { Dial } from './services/nats/connect.ts';
 import { connectOnce } from './services/nats/connect.ts';
 import { parseDriverError } from './services/nats/driver-errors.ts';
 import { Residence } from './services/nats/residence.ts';
+import { readMaxAge } from './services/nats/rows.ts';
 import { admit, type SweepSource } from './services/nats/sweep.ts';
 import type { Clock, SecretStore } from './services/ports.ts';
 
@@ -94,12 +97,19 @@ export class Start {
     };
   }
 
-  /** One connection for one question, closed again: can this credential be used there at all? */
+  /** One connection for two questions, closed again: can this credential be used there at all, and can the lease be held? */
   async reachBroker(): Promise<void> {
-    await this.#dialled(async (dial) => {
+    const { space, numbers } = this.#asked;
+    const bucket = bucketStream(buckets(space).delivery);
+    const maxAgeMs = await this.#dialled(async (dial) => {
       const connection = await connectOnce(dial);
+      const age = await readMaxAge({ connection, stream: bucket, timeoutMs: numbers.effectTimeoutMs });
       await connection.close();
+      return age;
     });
+    const unfit = maxAgeMs === undefined ? undefined : unfitForLease(maxAgeMs, numbers);
+    if (unfit !== undefined)
+      throw new Plane3Error('start.layout', { reason: `the lease cannot be held in ${bucket}: ${unfit}` });
   }
 
   async admitObserver(): Promise<void> {
@@ -117,10 +127,10 @@ export class Start {
     await this.#dialled((dial) => this.residence.open(dial));
   }
 
-  async #dialled(work: (dial: Dial) => Promise<void>): Promise<void> {
+  async #dialled<T>(work: (dial: Dial) => Promise<T>): Promise<T> {
     const dial = this.dial();
     try {
-      await work(dial);
+      return await work(dial);
     } catch (error) {
       const failure = parseDriverError(error);
       const reason = failure.kind === 'unexpected' ? failure.message : failure.kind;

@@ -27,3 +27,22 @@ export const ageOf = (then: Instant, now: Instant): number =>
  */
 export const fenceHolds = (renewalSentAt: Instant | undefined, now: Instant, fenceMs: number): boolean =>
   renewalSentAt !== undefined && ageOf(renewalSentAt, now) < fenceMs;
+
+const seconds = (ms: number): string => `${ms / 1000} s`;
+
+/**
+ * Why the bucket cannot hold a lease with these numbers; undefined when it can. A row that never ends would keep everybody
+ * out for ever after a crash; one that ends before its holder's own fence would let a second daemon in beside it.
+ * @param maxAgeMs How long the bucket keeps a row after its last write; 0: for ever.
+ */
+export function unfitForLease(
+  maxAgeMs: number,
+  { leaseTtlMs, leaseFenceMs }: { readonly leaseTtlMs: number; readonly leaseFenceMs: number },
+): string | undefined {
+  if (maxAgeMs === 0) return 'its rows never end';
+  if (maxAgeMs > leaseTtlMs) return `its rows end after ${seconds(maxAgeMs)}, and a lease lives ${seconds(leaseTtlMs)}`;
+  if (maxAgeMs <= leaseFenceMs) {
+    return `its rows end after ${seconds(maxAgeMs)}, and a holder goes by its lease for ${seconds(leaseFenceMs)}`;
+  }
+  return undefined;
+}

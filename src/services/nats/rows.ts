@@ -25,6 +25,8 @@ export type RowWrite = { kind: 'stored'; revision: number } | NotStored;
 
 const TIMEOUT_MS = 5_000;
 const NOT_FOUND_STATUS = 404;
+/** In a millisecond. */
+const NANOSECONDS = 1_000_000;
 
 /** Reads a row of a bucket that allows direct get. */
 export async function readRow({ connection, bucket, key, timeoutMs = TIMEOUT_MS }: RowAddress): Promise<RowRead> {
@@ -134,6 +136,23 @@ export async function listSubjects(of: {
     }
   } catch (error) {
     return { kind: 'failed', failure: parseDriverError(error) };
+  }
+}
+
+const ageSchema = z.object({ config: z.object({ max_age: z.number().optional() }) });
+
+/** How long a stream keeps a message, milliseconds; 0: for ever; undefined where the broker does not tell. */
+export async function readMaxAge(of: {
+  connection: NatsConnection;
+  stream: string;
+  timeoutMs: number;
+}): Promise<number | undefined> {
+  try {
+    const reply = await of.connection.request(`$JS.API.STREAM.INFO.${of.stream}`, '', { timeout: of.timeoutMs });
+    const info = ageSchema.safeParse(readJson(reply.data));
+    return info.success ? (info.data.config.max_age ?? 0) / NANOSECONDS : undefined;
+  } catch {
+    return undefined;
   }
 }
 

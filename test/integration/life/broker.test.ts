@@ -9,7 +9,9 @@ import { startProcess } from '../../support/delivery/daemon.ts';
 import { type Stored, startStored } from '../../support/delivery/stored.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
 import { TcpProxy } from '../../support/proxy.ts';
+import { storeless } from '../../support/storeless.ts';
 import { until } from '../../support/until.ts';
+import { runs } from '../../support/workstation.ts';
 
 const WINDOW_MS = 2_000;
 const BACKSTOP_MS = 6_000;
@@ -158,6 +160,84 @@ describe.concurrent('a broker', () => {
     context.expect(texts(await bob.read(1, 60_000))).toEqual(['slowly']);
     context.expect(running.daemon.actor.getSnapshot().hasTag('serving')).toBe(true);
     context.expect(running.journal.count('daemon.quiesced')).toBe(0);
+  });
+});
+
+describe.concurrent('a broker that goes into lame duck mode', () => {
+  /** What `nats-server --signal ldm` sends. */
+  const goLame = ({ mesh }: Ground) => globalThis.process.kill(mesh.pid(), 'SIGUSR2');
+
+  it('and is started again stores nothing from then on: nobody is served, what was confirmed to its sender comes afterwards', async (context) => {
+    const ground = await open(context);
+    const [alice, bob] = [await Agent.add(ground.mesh, 'alice'), await Agent.add(ground.mesh, 'bob')];
+    const running = await serving(ground, {
+      ...QUICK,
+      COTAL_DELIVERY_BROKER_GONE_MS: '60000',
+      COTAL_DELIVERY_LEASE_RENEW_MS: '300',
+      COTAL_DELIVERY_EFFECT_TIMEOUT_MS: '1000',
+    });
+    await bob.join('team');
+    await alice.post('team', { text: 'before' });
+    const lame = ground.mesh.pid();
+    goLame(ground);
+    await until(
+      () => running.journal.count('daemon.quiesced') > 0,
+      () => running.state(),
+    );
+    await context.expect(alice.post('team', { text: 'meanwhile' })).rejects.toThrow();
+    await until(
+      () => !runs(lame),
+      () => running.state(),
+    );
+    await ground.mesh.stopBroker();
+    await ground.mesh.startBroker();
+    await running.started();
+    await alice.post('team', { text: 'afterwards' });
+    context.expect(texts(await bob.read(2, 20_000))).toEqual(['before', 'afterwards']);
+    context.expect(running.journal.lines().filter((line) => line.startsWith('✗'))).toEqual([]);
+  });
+
+  it('and stays away: the daemon ends by the window, with the line', async (context) => {
+    const ground = await open(context);
+    const running = await serving(ground);
+    goLame(ground);
+    await endsAsGone(running, context);
+  });
+});
+
+describe('a broker whose store is not up yet', () => {
+  it('answers that nobody is there: nothing is given up and nobody is served, and everything goes on when it is, timers too (RAIL-06)', async (context) => {
+    const ground = await open(context);
+    const [alice, bob] = [await Agent.add(ground.mesh, 'alice'), await Agent.add(ground.mesh, 'bob')];
+    const running = await serving(ground, {
+      ...QUICK,
+      COTAL_DELIVERY_BROKER_GONE_MS: '60000',
+      COTAL_DELIVERY_TIMER_RETRY_MS: '200',
+    });
+    await bob.join('team');
+    // The same accounts on a broker without a store: it takes the connection, and nobody answers for JetStream.
+    const without = await storeless(ground.mesh);
+    ground.ends.push(() => without.stop());
+    ground.proxy.redirect(without.url);
+    const { accepted } = ground.proxy;
+    ground.proxy.cut();
+    await alice.post('team', { text: 'meanwhile' });
+    await until(
+      () => ground.proxy.accepted > accepted,
+      () => running.state(),
+    );
+    // Long enough to have asked for the lease several times.
+    await passed(2_000);
+    context.expect(running.daemon.actor.getSnapshot().hasTag('serving')).toBe(false);
+    ground.proxy.redirect(ground.mesh.url);
+    ground.proxy.cut();
+    context.expect(texts(await bob.read(1, 20_000))).toEqual(['meanwhile']);
+    await until(
+      () => running.daemon.actor.system.get('timer-writer')?.getSnapshot().hasTag('serving'),
+      () => running.state(),
+    );
+    context.expect(running.daemon.tally.get('lanes.given-up')).toBe(0);
+    context.expect(running.journal.lines().filter((line) => line.startsWith('✗'))).toEqual([]);
   });
 });
 
