@@ -77,7 +77,7 @@ it('killed after each of two records, the next manager goes on after it; everybo
   last.child.kill('SIGTERM');
   expect(await last.ended, last.said()).toEqual([0, null]);
   await stand.ports.close();
-});
+}, 240_000);
 
 it('a window that is over after two requests ends in a registration on the second try, and the next one verifies everybody again (EVC-05)', async () => {
   await suite.running.stop();
