@@ -27,16 +27,14 @@ export const sessionPrincipal = (session: string): string => `local.session_${se
 
 export function bindAttach(ports: AttachPorts) {
   const { rows, family, numbers } = ports;
+  const ends = new Map<string, number>();
   return attachMachine.provide({
     actors: {
       railWait: bindRailWait(ports),
       issueHolder: ask<IssueFact, { session: string }>(async ({ session }, signal) => {
         const principal = sessionPrincipal(session);
-        const gate = await rows.read({
-          key: endpointGateKey(family.endpoint, family.instance),
-          schema: gateSchema,
-          signal,
-        });
+        const gateKey = endpointGateKey(family.endpoint, family.instance);
+        const gate = await rows.read({ key: gateKey, schema: gateSchema, signal });
         if (gate.type === 'store.unanswered' || gate.type === 'store.refused') return gate;
         if (gate.type !== 'found' || gate.row.state !== 'open') {
           return { type: 'store.refused', reason: 'the gate of the manager is not open: nothing is issued' };
@@ -49,6 +47,7 @@ export function bindAttach(ports: AttachPorts) {
         );
         if (isTaken) return { type: 'session.taken', principal };
         const credential = await ports.issue({ session, principal });
+        if (credential.claims.exp !== undefined) ends.set(credential.publicKey, credential.claims.exp);
         const written = await rows.write({
           key: rowKeyOf(family, credential.publicKey),
           value: {
@@ -64,11 +63,18 @@ export function bindAttach(ports: AttachPorts) {
         });
         if (written.type === 'conflict') return { type: 'store.refused', reason: 'its ledger row is there already' };
         if (written.type !== 'written') return written;
+        // Frozen meanwhile: whoever froze it may have listed the family before this row was there.
+        const now = await rows.read({ key: gateKey, schema: gateSchema, signal });
+        if (now.type !== 'found' || now.revision !== gate.revision) {
+          await rows.remove({ key: rowKeyOf(family, credential.publicKey), expect: written.revision });
+          if (now.type === 'store.unanswered' || now.type === 'store.refused') return now;
+          return { type: 'store.refused', reason: 'the gate of the manager was frozen meanwhile: nothing is issued' };
+        }
         if (!signal.aborted) ports.issued(credential);
         return { type: 'holder.issued', principal, credentialId: credential.publicKey };
       }),
       revokeHolder: ask<RevokeHolderFact, Holder>(async ({ credentialId }, signal) => {
-        const pushed = await ports.revoke({ users: [credentialId], signal });
+        const pushed = await ports.revoke({ users: [credentialId], ends, signal });
         if (pushed.type !== 'revoked') return pushed;
         return (await markRevoked(ports, family, [credentialId], signal)) ?? { type: 'holder.revoked' };
       }),

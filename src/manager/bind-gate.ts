@@ -8,7 +8,7 @@ import {
   registrationSchema,
   reopenedGate,
 } from '../domain/auth-rows.ts';
-import { cursorKey, cursorSchema } from '../domain/eviction.ts';
+import { clearedKey, clearedSchema, cursorKey, cursorSchema } from '../domain/eviction.ts';
 import {
   type ForgottenFact,
   type FrozenFact,
@@ -29,7 +29,7 @@ import {
 } from '../machines/registration.machine.ts';
 import { ask } from '../services/bind-effects.ts';
 import type { Written } from './auth-rows.ts';
-import { bindFamily, forgetCursor } from './bind-family.ts';
+import { bindFamily, forgetCursor, keepCleared } from './bind-family.ts';
 import { bindRailWait, lookForHolder } from './bind-rail.ts';
 import type { ManagerPorts } from './ports.ts';
 
@@ -93,7 +93,15 @@ export function bindRegistration(ports: ManagerPorts) {
         const value = reopenedGate({ ...of, principal: of.by }, { opId: of.opId, processEpoch: of.processEpoch });
         return gateFact(await rows.write({ key: keyOf(of), value, expect: of.revision, signal }));
       }),
-      forgetCursor: ask<ForgetFact, RegistrationOperation>((of, signal) => forgetCursor(ports, of, signal)),
+      forgetCursor: ask<ForgetFact, RegistrationOperation>(async (of, signal) => {
+        // From here on holders get credentials again: what a repair had found out of them is used up.
+        const key = clearedKey(of.endpoint, of.instance);
+        const read = await rows.read({ key, schema: clearedSchema, signal });
+        if (read.type === 'store.unanswered' || read.type === 'store.refused') return read;
+        const removed = read.type === 'absent' ? undefined : await rows.remove({ key, expect: read.revision, signal });
+        if (removed?.type === 'store.unanswered' || removed?.type === 'store.refused') return removed;
+        return forgetCursor(ports, of, signal);
+      }),
     },
     delays: { askAgain: numbers.askAgainMs },
   });
@@ -131,6 +139,8 @@ export function bindGateRepair(ports: ManagerPorts) {
         if (read.type !== 'found' || read.revision !== of.revision || read.row.op?.opId !== of.opId) {
           return { type: 'gate.raced' };
         }
+        const trouble = await keepCleared(ports, of, signal);
+        if (trouble !== undefined) return trouble;
         const epoch = of.landed ? await committedEpoch(ports, of, signal) : undefined;
         if (epoch !== undefined && typeof epoch !== 'number') return epoch;
         const value = reopenedGate(read.row, { opId: of.opId, processEpoch: epoch });

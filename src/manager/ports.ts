@@ -16,9 +16,14 @@ export interface ManagerPorts {
   readonly numbers: ManagerNumbers;
   /**
    * Keeps these user keys out from this second on: in the account's JWT, signed by the operator, and taken by the broker. Their
-   * credentials of an earlier second are refused from then on.
+   * credentials of an earlier second are refused from then on. `ends`: when the last credential of a user ends by itself, seconds;
+   * after that the revocation may be forgotten. A user that is not in it is revoked for good.
    */
-  revoke(of: { users: readonly string[]; signal?: AbortSignal }): Promise<{ type: 'revoked' } | Trouble>;
+  revoke(of: {
+    users: readonly string[];
+    ends?: ReadonlyMap<string, number>;
+    signal?: AbortSignal;
+  }): Promise<{ type: 'revoked' } | Trouble>;
 }
 
 export interface ManagerPortsOptions {

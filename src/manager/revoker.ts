@@ -19,7 +19,7 @@ export interface RevokerOptions {
 
 export const revoker =
   ({ root, space, operator, dial, nowMs }: RevokerOptions): ManagerPorts['revoke'] =>
-  async ({ users, signal }) => {
+  async ({ users, ends, signal }) => {
     const isOver = () => signal?.aborted === true;
     if (isOver()) return { type: 'store.unanswered' };
     const credential = await mint({ operator }, { profile: { profile: 'claims' }, name: 'local.claims' });
@@ -31,6 +31,7 @@ export const revoker =
         root,
         space,
         users,
+        ...(ends === undefined ? {} : { ends }),
         at: Math.floor(nowMs() / 1000),
         push: (accountJwt) => pushAccount({ connection, accountJwt }),
       });

@@ -3,7 +3,7 @@ import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { credsText, fingerprintOf, readCreds } from '../../src/services/credential.ts';
+import { type Credential, credsText, fingerprintOf, readCreds } from '../../src/services/credential.ts';
 import { operatorKeys, revokeUsers, spaceKeys, spacesOf } from '../../src/services/local/auth-store.ts';
 import { withFileLock } from '../../src/services/local/file-lock.ts';
 import { credsPath, keepCreds, mint, openCreds } from '../../src/services/local/mint.ts';
@@ -155,6 +155,56 @@ describe('a revoked user', () => {
     await (await mesh.connect(alice.credential)).close();
     await mesh.restartBroker();
     await expect(mesh.connect(alice.credential)).rejects.toThrow(/authorization/i);
+  });
+
+  it('is forgotten an hour after the end of its last credential, and one whose credential lives on stays refused', async () => {
+    mesh = await startMesh();
+    const [short, long] = [await mesh.credsFor('session', { lifeS: 1 }), await mesh.credsFor('session')];
+    const agent = (await mesh.addAgent({ name: 'alice' })).credential;
+    const at = agent.claims.iat;
+    const claims = await mesh.connect('claims');
+    const revoke = (users: readonly Credential[], when: number) =>
+      revokeUsers({
+        root: mesh?.root ?? '',
+        space: 'main',
+        users: users.map(({ publicKey }) => publicKey),
+        at: when,
+        ends: new Map(users.flatMap(({ publicKey, claims: { exp } }) => (exp === undefined ? [] : [[publicKey, exp]]))),
+        push: (accountJwt) => pushAccount({ connection: claims, accountJwt }),
+      });
+    const first = await revoke([short, long, agent], at);
+    expect(Object.keys(first.keys.revoked)).toHaveLength(3);
+    const almost = await revoke([], (short.claims.exp ?? 0) + 3_600);
+    expect(almost.keys.revoked).toEqual(first.keys.revoked);
+    const { keys, answer } = await revoke([], (short.claims.exp ?? 0) + 3_601);
+    expect(answer).toEqual({ kind: 'accepted' });
+    expect(keys.revoked).toEqual({ [long.publicKey]: at, [agent.publicKey]: at });
+    const body = JSON.parse(Buffer.from(keys.accountJwt.split('.')[1] ?? '', 'base64url').toString());
+    expect(body.nats.revocations).toEqual(keys.revoked);
+    for (const credential of [long, agent]) {
+      await expect(mesh.connect(credential)).rejects.toThrow(/authorization/i);
+    }
+    await until(() => Date.now() > ((short.claims.exp ?? 0) + 1) * 1_000, 'the end of the short one');
+    await expect(mesh.connect(short)).rejects.toThrow(/expired|authorization/i);
+  });
+
+  it('for good stays so when it is revoked again with an end', async () => {
+    const [operator, space] = [
+      await operatorKeys({ root, create: true }),
+      await spaceKeys({ root, space: 'main', create: true }),
+    ];
+    const { publicKey } = await mint(
+      { operator, space },
+      {
+        profile: { profile: 'session', space: 'main', principal: 'local.a' },
+        name: 'local.a',
+      },
+    );
+    const of = { root, space: 'main', users: [publicKey], push: async () => {} };
+    await revokeUsers({ ...of, at: 100 });
+    await revokeUsers({ ...of, at: 200, ends: new Map([[publicKey, 300]]) });
+    const { keys } = await revokeUsers({ ...of, users: [], at: 1_000_000 });
+    expect(keys.revoked).toEqual({ [publicKey]: 200 });
   });
 
   it('two revocations at once both hold', async () => {

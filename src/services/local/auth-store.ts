@@ -34,6 +34,8 @@ const spaceSchema = z.object({
     z.string().refine((key) => isPublicKey('user', key)),
     z.int().min(0),
   ),
+  /** User key → seconds since the epoch: its last credential that was revoked ends then by itself. */
+  ends: z.record(z.string(), z.int().min(0)).optional(),
 });
 type SpaceFile = z.infer<typeof spaceSchema>;
 
@@ -51,7 +53,12 @@ export interface SpaceKeys {
   readonly signing: SigningPair;
   readonly accountJwt: string;
   readonly revoked: Readonly<Record<string, number>>;
+  /** When the credentials of a revoked user end by themselves; absent for one whose credentials have no end, or an unknown one. */
+  readonly ends?: Readonly<Record<string, number>>;
 }
+
+/** The broker's clock decides when a credential has ended; it is never this far from ours. */
+const CLOCKS_DIFFER_S = 3_600;
 
 /** No limit of ours on an account: what the broker has is what it may use. */
 const LIMITS = {
@@ -112,13 +119,14 @@ export async function spaceKeys(asked: { root: string; space: string; create: bo
 function openSpace(path: string): SpaceKeys | undefined {
   const file = readJsonFile(path, spaceSchema);
   if (file === undefined) return undefined;
-  const { space, accountJwt, revoked } = file;
+  const { space, accountJwt, revoked, ends = {} } = file;
   return {
     space,
     account: pairFromSeed(file.accountSeed),
     signing: pairFromSeed(file.signingSeed),
     accountJwt,
     revoked,
+    ends,
   };
 }
 
@@ -147,6 +155,7 @@ function keepSpace(path: string, keys: SpaceKeys): SpaceKeys {
     signingSeed: keys.signing.seed,
     accountJwt: keys.accountJwt,
     revoked: { ...keys.revoked },
+    ends: { ...keys.ends },
   };
   keep(path, file);
   return keys;
@@ -174,9 +183,11 @@ function namesIn(folder: string): string[] {
 /**
  * Revokes user keys of a space: every credential of them issued until `at` is refused once the account JWT has been
  * pushed. The new JWT is on disk before `push` is called and stays there whatever it answers, so that the broker gets it
- * at its next start at the latest. One revoker at a time.
+ * at its next start at the latest. One revoker at a time. Revocations of users whose credentials have ended by themselves an
+ * hour ago are left out: the broker refuses those anyway, and the account JWT must fit into one message.
  *
- * @param at Seconds since the epoch; a key that was revoked later keeps that.
+ * @param asked.at Seconds since the epoch; a key that was revoked later keeps that.
+ * @param asked.ends When the last credential of a user ends by itself, seconds; a user that is not in it is revoked for good.
  * @returns The keys with the new account JWT, and what `push` answered.
  */
 export async function revokeUsers<Answer>(asked: {
@@ -184,9 +195,10 @@ export async function revokeUsers<Answer>(asked: {
   space: string;
   users: readonly string[];
   at: number;
+  ends?: ReadonlyMap<string, number>;
   push: (accountJwt: string) => Promise<Answer>;
 }): Promise<{ keys: SpaceKeys; answer: Answer }> {
-  const { root, space, users, at, push } = asked;
+  const { root, space, users, at, push, ends: told = new Map<string, number>() } = asked;
   const path = spacePath(root, space);
   const { operator } = await operatorKeys({ root, create: false });
   return withFileLock({
@@ -194,8 +206,22 @@ export async function revokeUsers<Answer>(asked: {
     work: async () => {
       const now = await spaceKeys({ root, space, create: false });
       const revoked = { ...now.revoked };
-      for (const user of users) revoked[user] = Math.max(revoked[user] ?? 0, at);
-      const keys = keepSpace(path, { ...now, revoked, accountJwt: await signAccount({ ...now, revoked }, operator) });
+      const ends = { ...now.ends };
+      for (const user of users) {
+        const end = told.get(user);
+        // A user that was revoked for good stays so.
+        const isBounded = end !== undefined && (revoked[user] === undefined || ends[user] !== undefined);
+        if (isBounded) ends[user] = Math.max(ends[user] ?? 0, end);
+        else delete ends[user];
+        revoked[user] = Math.max(revoked[user] ?? 0, at);
+      }
+      for (const [user, end] of Object.entries(ends)) {
+        if (end + CLOCKS_DIFFER_S >= at) continue;
+        delete revoked[user];
+        delete ends[user];
+      }
+      const kept = { ...now, revoked, ends };
+      const keys = keepSpace(path, { ...kept, accountJwt: await signAccount(kept, operator) });
       return { keys, answer: await push(keys.accountJwt) };
     },
   });

@@ -37,7 +37,10 @@ afterEach(async () => {
   await stand.ports.close();
   await mesh.dispose();
 });
-const verifiedNow = async () => ((await stand.row(CURSOR))?.verified as string[] | undefined)?.length ?? 0;
+const verifiedNow = async () => {
+  const cursor = (await stand.row(CURSOR)) as { count: number; beyond: string[] } | undefined;
+  return (cursor?.count ?? 0) + (cursor?.beyond.length ?? 0);
+};
 
 describe('eviction', () => {
   it('1,000 holders are four requests of at most 256, each recorded before the next leaves', async () => {
@@ -73,6 +76,24 @@ describe('eviction', () => {
     }
     expect(ends).toEqual(['the window is over', 'the window is over', 'verified']);
     expect(asked).toEqual(holders);
+  });
+
+  it('a set of 100,000 is recorded in a row that does not grow, and goes on from there', async () => {
+    // Larger requests than a daemon takes, so that it is about the row and not about their number.
+    const large = await standOf(mesh, { principal: 'local.other', numbers: { evictionBatch: 4_000 } });
+    const holders = namesOf(100_000);
+    const stop = new AbortController();
+    await fakeDaemon(mesh, (question, nth) => {
+      if (nth !== 13) return provesAll(question);
+      stop.abort(new Error('the window is over'));
+      return undefined;
+    });
+    await expect(evictHolders(large.ports, { ...FREEZE, holders }, { signal: stop.signal })).rejects.toThrow();
+    expect(await verifiedNow()).toBe(48_000);
+    expect(JSON.stringify(await stand.row(CURSOR)).length).toBeLessThan(300);
+    expect(await evictHolders(large.ports, { ...FREEZE, holders })).toMatchObject({ end: 'verified', requests: 13 });
+    expect(await verifiedNow()).toBe(100_000);
+    await large.ports.close();
   });
 
   it.each<[string, (asked: Asked) => object | string, string]>([
@@ -119,13 +140,18 @@ describe('eviction', () => {
   it.each([
     [
       'of another freeze',
-      { v: 1, opId: 'op0', freezeToken: '3', holders: [], verified: [] },
+      { v: 2, opId: 'op0', freezeToken: '7', through: '', count: 0, digest: '', beyond: [] },
       'another freeze (operation op0)',
+    ],
+    [
+      'of the same operation in an earlier freeze',
+      { v: 2, opId: 'op1', freezeToken: '6', through: '', count: 0, digest: '', beyond: [] },
+      'another freeze (operation op1)',
     ],
     ['that cannot be read', { v: 2 }, 'cannot be read'],
     [
-      'that has verified somebody who is no holder',
-      { v: 1, opId: 'op1', freezeToken: '7', holders: ['local.a'], verified: ['local.b'] },
+      'that contradicts itself',
+      { v: 2, opId: 'op1', freezeToken: '7', through: 'local.b', count: 1, digest: '', beyond: ['local.a'] },
       'cannot be read',
     ],
   ])('a cursor %s is left as it is, and nobody is asked for', async (_, cursor, reason) => {
