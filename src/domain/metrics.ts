@@ -82,6 +82,12 @@ export const metrics = defineMetrics({
     tally: 'copies.withdrawn',
     panel: 'Withdrawn and refused',
   },
+  plane3_copies_passed_over_total: {
+    kind: 'counter',
+    help: 'Copies that their member’s durable never delivers, handed off again.',
+    tally: 'copies.passed-over',
+    panel: 'Withdrawn and refused',
+  },
   plane3_entries_refused_total: {
     kind: 'counter',
     help: 'Entries that their member may not read any more.',

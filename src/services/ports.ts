@@ -203,6 +203,16 @@ export interface CopyToStore {
 }
 
 /** The copies that were handed off and not confirmed yet (DLV). */
+/** A member's durable on DLV. */
+export interface DurablePlace {
+  /** Nothing up to this sequence will be delivered any more, and none of it is awaited. */
+  readonly floor: number;
+  /** Copies that it has still to deliver. */
+  readonly pending: number;
+  /** Copies that it has delivered and that are not confirmed. */
+  readonly unconfirmed: number;
+}
+
 export interface Copies {
   storeAll(of: { member: Member; copies: readonly CopyToStore[] }): Promise<StoreOutcome>;
   held(of: { member: Member }): Promise<{ kind: 'read'; copies: HeldCopy[] } | Silent>;
@@ -213,6 +223,8 @@ export interface Copies {
     upTo: number;
   }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
   counts(of: { member?: Member }): Promise<Counts | Silent>;
+  /** How far the member's own durable has come; `absent`: it has none. */
+  place(of: { member: Member }): Promise<({ kind: 'read' } & DurablePlace) | { kind: 'absent' } | Silent>;
   removeForeign(of: {
     subjects: readonly string[];
     upTo: number;

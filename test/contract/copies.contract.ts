@@ -77,6 +77,23 @@ export function copiesContract(on: () => Ground): void {
       expect(await copies.counts({ member: ann })).toMatchObject({ counts: new Map([[memberKey(ann), 300]]) });
     });
 
+    it('are told from what their durable still delivers: delivered, pending, unconfirmed, and passed over', async () => {
+      const ann = await ground.member();
+      expect(await copies.place({ member: ann })).toMatchObject({ kind: 'read', pending: 0, unconfirmed: 0 });
+      const last = await store(ann, copyOf(1), copyOf(2));
+      expect(await copies.place({ member: ann })).toMatchObject({ kind: 'read', pending: 2, unconfirmed: 0 });
+      await ground.take(ann, 2);
+      const place = await copies.place({ member: ann });
+      expect(place).toMatchObject({ kind: 'read', pending: 0, unconfirmed: 2 });
+      expect(place.kind === 'read' && place.floor < last - 1).toBe(true);
+      await ground.confirm(ann, last - 1);
+      await ground.passOver(ann, [last]);
+      const next = await store(ann, copyOf(3));
+      expect(await copies.place({ member: ann })).toEqual({ kind: 'read', floor: last, pending: 1, unconfirmed: 0 });
+      expect((await held(ann)).map(({ seq }) => seq)).toEqual([last, next]);
+      expect(await copies.place({ member: { ...ann, uid: 'nobody'.padEnd(26, 'u') } })).toEqual({ kind: 'absent' });
+    });
+
     it('that are none of ours are held without an entry, so that they are withdrawn', async () => {
       const [ann, bob] = [await ground.member(), await ground.member()];
       const subject = copiesOf(ground.space, ann).replace('>', 'ops');

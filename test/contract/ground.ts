@@ -70,6 +70,8 @@ export interface Ground {
   take(member: Member, limit: number): Promise<Taken[]>;
   confirm(member: Member, seq: number): Promise<void>;
   terminate(member: Member, seq: number): Promise<void>;
+  /** What was taken stays in the store, and its durable never delivers it again. */
+  passOver(member: Member, seqs: readonly number[]): Promise<void>;
   /** What came back; undefined: nobody listens, or nobody answered. */
   request(of: { rail: RailName; principal: string; body: Uint8Array; reply?: string }): Promise<unknown>;
   deleteFanout(): Promise<void>;

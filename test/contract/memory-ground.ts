@@ -89,6 +89,9 @@ export function memoryGround(): Ground {
     take: async (member, limit) => broker.deliveries.take(member, limit),
     confirm: async (member, seq) => broker.deliveries.confirm(member, seq),
     terminate: async (member, seq) => broker.deliveries.terminate(member, seq),
+    passOver: async (member, seqs) => {
+      for (const seq of seqs) broker.deliveries.passOver(member, seq);
+    },
     request: ({ rail, principal, body, reply }) =>
       new Promise((resolve) => {
         const subject = railSubject(space, rail, principal);

@@ -84,6 +84,7 @@ const calls: readonly Call[] = [
     missing: 'silent',
   },
   read('copies.held', ({ copies }) => copies.held({ member })),
+  read('copies.place', ({ copies }) => copies.place({ member })),
   { verb: 'copies.remove', call: ({ copies }) => copies.remove({ seqs: [1] }), denied: 'denied', missing: 'refused' },
   {
     verb: 'copies.purge',

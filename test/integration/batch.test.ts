@@ -105,6 +105,15 @@ describe('an atomic batch', () => {
     expect(outcome).toEqual({ kind: 'unanswered', why: 'timeout' });
   });
 
+  it('is unanswered when its connection is closed while it waits', async () => {
+    const leaving = await mesh.connect('delivery');
+    mesh.freeze();
+    const waiting = publishBatch({ connection: leaving, messages: [message(), message()], timeoutMs: 60_000 });
+    await leaving.close();
+    mesh.thaw();
+    expect(await waiting).toEqual({ kind: 'unanswered', why: 'disconnected' });
+  });
+
   it('is unanswered on a closed connection', async () => {
     const closed = await mesh.connect('delivery');
     await closed.close();

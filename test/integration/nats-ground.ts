@@ -23,6 +23,7 @@ import { natsLeaseRows } from '../../src/services/nats/lease-rows.ts';
 import { Resident } from '../../src/services/nats/resident.ts';
 import { Tally } from '../../src/services/tally.ts';
 import type { Ground, Ports } from '../contract/ground.ts';
+import { passOver } from '../support/delivery/store.ts';
 import { type Mesh, startMesh } from '../support/mesh.ts';
 
 const TIMEOUT_MS = 2_000;
@@ -152,6 +153,12 @@ export async function natsGround(): Promise<NatsGround> {
     },
     confirm: (member, seq) => settle(member, seq, '+ACK'),
     terminate: (member, seq) => settle(member, seq, '+TERM'),
+    passOver: async (member, seqs) => {
+      const agent = agents.get(memberKey(member));
+      if (agent === undefined) throw new Error('no such member');
+      const replies = seqs.map((seq) => ackOf.get(`${memberKey(member)}/${seq}`) ?? '');
+      await passOver({ space, member, manager, agent, replies });
+    },
     request: async ({ rail, principal, body, reply }) => {
       const credential = await mesh.credsFor('manager', { principal });
       const as = rail === 'delivery-admin' ? await mesh.connect(credential) : await posterOf(principal);

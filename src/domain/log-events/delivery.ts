@@ -76,6 +76,12 @@ export const deliveryEvents = defineEvents({
     line: '! delivery: a message in {store} is none of ours ({why}); it is removed, further ones of this kind are only counted',
     meaning: 'A stored message or reply was steered onto a subject of the store.',
   },
+  'copies.passed-over': {
+    level: 'warn',
+    line: '! delivery: {count} copies for {member} were passed over by its durable (the broker counts them as settled); handed off again: {again}',
+    meaning:
+      'The broker lost the end of a store (full disk, failed machine) and gave its sequences out again. Nothing is lost; a copy may surface twice, with one id.',
+  },
   'lane.given-up': {
     level: 'warn',
     line: '! delivery: no ACL row for {member} after {attempts} meetings; its entries are kept and wait for the row',

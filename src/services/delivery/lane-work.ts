@@ -235,7 +235,7 @@ export class LaneWork {
 
 const keyOf = (member: Member): string => `${member.owner}.${member.actor}.${member.uid}`;
 
-function toCopy({ seq, entry, post }: HeldEntry): { copy: CopyToStore; held: HeldCopy }[] {
+export function toCopy({ seq, entry, post }: HeldEntry): { copy: CopyToStore; held: HeldCopy }[] {
   if (entry === undefined) return [];
   const { channel, generation } = entry;
   const data = encodeCopy(post, { channel, seq: entry.seq, generation });

@@ -17,7 +17,7 @@ import { LaneWork } from './lane-work.ts';
 import { MembershipWork } from './membership-work.ts';
 import { OwedCounts } from './owed.ts';
 import { answerRequest, deliveryHandlers, type Handlers } from './rail-work.ts';
-import { Reviews } from './reviews.ts';
+import { type ReviewOf, Reviews } from './reviews.ts';
 import { Shortfalls } from './shortfalls.ts';
 import { Survey } from './survey.ts';
 import { Tickets } from './tickets.ts';
@@ -91,7 +91,7 @@ export class ServingPeriod {
     this.withdrawals = new Withdrawals(shared, this.desks);
     this.copier = new Copier({ ...shared, lanes: this.lanes });
     this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier }, of.unsettled);
-    this.survey = new Survey(shared);
+    this.survey = new Survey({ ...shared, passedOver: (member) => void this.#review(member, { again: true }) });
     this.memberships = new MembershipWork({
       ...shared,
       copier: this.copier,
@@ -163,7 +163,7 @@ export class ServingPeriod {
     return answer;
   }
 
-  #review(member: string, of: { channel?: string; generation?: number }) {
+  #review(member: string, of: ReviewOf) {
     const answer = this.#reviews.ask(member, of);
     this.#tell({ type: 'review.asked', member });
     return answer;

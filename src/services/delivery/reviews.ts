@@ -8,16 +8,25 @@ export interface ReviewAnswer {
   readonly removed: number;
 }
 
+export interface ReviewOf {
+  readonly channel?: string;
+  readonly generation?: number;
+  readonly again?: boolean;
+}
+
 export class ReviewRequest {
   /** A leave closes one channel; a changed grant names none. */
   readonly channel: string | undefined;
+  /** Copies that the member's durable passed over are to be handed off again. */
+  readonly again: boolean;
   /** Entries of the channel that were removed for it so far. */
   removed = 0;
   readonly #generation: number;
   readonly settle: (answer: ReviewAnswer) => void;
 
-  constructor(of: { channel?: string; generation?: number; settle: (answer: ReviewAnswer) => void }) {
+  constructor(of: ReviewOf & { settle: (answer: ReviewAnswer) => void }) {
     this.channel = of.channel;
+    this.again = of.again ?? false;
     this.#generation = of.generation ?? 0;
     this.settle = of.settle;
   }
@@ -32,7 +41,7 @@ export class Reviews {
   readonly #requests = new Map<string, ReviewRequest[]>();
 
   /** Resolves when the member's lane has made the review. */
-  ask(key: string, of: { channel?: string; generation?: number }): Promise<ReviewAnswer> {
+  ask(key: string, of: ReviewOf): Promise<ReviewAnswer> {
     return new Promise((settle) => {
       const request = new ReviewRequest({ ...of, settle });
       this.#requests.set(key, [...this.of(key), request]);

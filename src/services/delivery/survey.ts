@@ -1,14 +1,29 @@
-/** Who needs a lane: asked of both stores in two requests, whatever the backlog (R1, R8). */
+/**
+ * Who needs a lane: asked of both stores in two requests, whatever the backlog (R1, R8), and of some of the members' durables,
+ * in turn, whether they leave copies behind.
+ */
 import type { Copies, Entries, Journal } from '../ports.ts';
 import type { Tally } from '../tally.ts';
+import { Suspicions } from './passed-over.ts';
+
+export interface SurveyPorts {
+  readonly entries: Entries;
+  readonly copies: Copies;
+  readonly journal: Journal;
+  readonly tally: Tally;
+  /** The member's durable left copies behind: its lane has to look at them. */
+  readonly passedOver: (member: string) => void;
+}
 
 export class Survey {
-  readonly #ports: { entries: Entries; copies: Copies; journal: Journal; tally: Tally };
+  readonly #ports: SurveyPorts;
+  readonly #suspicions: Suspicions;
   /** What a member's figures were when it was last sent to its lane. */
   #seen = new Map<string, string>();
 
-  constructor(ports: { entries: Entries; copies: Copies; journal: Journal; tally: Tally }) {
+  constructor(ports: SurveyPorts) {
     this.#ports = ports;
+    this.#suspicions = new Suspicions(ports.copies);
   }
 
   /**
@@ -30,6 +45,7 @@ export class Survey {
       if (all || (entriesNow !== copiesNow && this.#seen.get(key) !== figure)) members.push(key);
     }
     this.#seen = figures;
+    if (!all) for (const key of await this.#suspicions.confirm(held.counts)) this.#ports.passedOver(key);
     return { type: 'survey.made', members } as const;
   }
 

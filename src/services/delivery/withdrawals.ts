@@ -3,11 +3,12 @@
  * that a leave or a changed grant does not cover any more (R3).
  */
 import type { Member } from '../../domain/names.ts';
-import type { Copies, Entries, HeldCopy, Rows } from '../ports.ts';
+import type { Copies, Entries, HeldCopy, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import type { Desk, Desks } from './desk.ts';
 import { asJudged, memberOf, openJudge } from './judge.ts';
 import type { OwedCounts } from './owed.ts';
+import { handOffAgain } from './passed-over.ts';
 import type { ReviewRequest, Reviews } from './reviews.ts';
 
 export interface WithdrawalPorts {
@@ -17,8 +18,10 @@ export interface WithdrawalPorts {
   readonly owed: OwedCounts;
   readonly reviews: Reviews;
   readonly tally: Tally;
+  readonly journal: Journal;
 }
 
+const NOTHING_AGAIN = { kind: 'done', fewer: 0, settled: 0 } as const;
 const SILENT = { type: 'broker.silent' } as const;
 const RETIRED = { type: 'lifecycle.retired' } as const;
 
@@ -111,16 +114,20 @@ export class Withdrawals {
     for (const request of requests) if (!(await this.#purgeFor(key, request))) return SILENT;
     desk.settled.push(...taken);
     const removed = await this.#remove(key, desk);
+    const again = requests.some((request) => request.again)
+      ? await handOffAgain(this.#ports, { key, member, desk })
+      : NOTHING_AGAIN;
+    if (again.kind === 'silent') return SILENT;
     for (const request of requests) {
       // Without a row nobody can say what a changed grant still covers: the answer waits for the row.
-      if (request.channel === undefined && judge.acl.kind === 'unknown') continue;
+      if (request.channel === undefined && !request.again && judge.acl.kind === 'unknown') continue;
       const counted = request.channel === undefined ? taken.size : request.removed;
       reviews.answer(key, request, { withdrawn: refused.length, removed: counted });
     }
     return {
       type: 'copies.withdrawn',
-      copies: withdrawn + missed.length,
-      settled: removed === 'removed' ? 0 : taken.size,
+      copies: withdrawn + missed.length + again.fewer,
+      settled: (removed === 'removed' ? 0 : taken.size) + again.settled,
       met,
     } as const;
   }

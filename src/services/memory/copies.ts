@@ -32,6 +32,7 @@ export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: s
         const { kept } = dlv.page({ filter: copiesOf(space, member), after: 0, limit: Number.POSITIVE_INFINITY });
         return { kind: 'read', copies: kept.map((each) => held(space, member, each)) };
       }),
+    place: ({ member }) => wire.look('copies.place', () => deliveries.place(member)),
     remove: ({ seqs }) => removeSeqs(store, seqs),
     purge: (of) => purge(store, of),
     counts: (of) => counts(store, of),

@@ -82,7 +82,10 @@ export async function publishBatch(asked: {
       connection.publish(message.subject, message.data, { headers: asHeaders(message.head) });
     }
     const commit = ready.at(-1);
-    const committed = commit === undefined ? undefined : await outcomeOf(ask(commit));
+    const committing = commit === undefined ? undefined : outcomeOf(ask(commit));
+    // A connection that closes fails both; whoever is not looked at is nobody's error.
+    opened?.catch(() => {});
+    const committed = await committing;
     if (committed === undefined) throw new Error('a batch has a last message');
     if (committed.kind === 'refused' && committed.code === INCOMPLETE) {
       const first = await opened;

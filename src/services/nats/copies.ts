@@ -4,16 +4,24 @@ import { COPY_ENTRY_HEADER, COPY_FRAME, COPY_FRAME_HEADER, readEnvelope } from '
 import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
 import { readJson, shaped } from '../../domain/message.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
-import { copiesOf, copySubject, readDeliveryConsumer, streams } from '../../domain/subjects.ts';
+import { copiesOf, copySubject, deliveryConsumer, readDeliveryConsumer, streams } from '../../domain/subjects.ts';
 import type { Copies, HeldCopy } from '../ports.ts';
+import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
 import { countsOf, removeSubjects } from './entries.ts';
 import type { GatedBroker } from './gated-broker.ts';
 import { listen, settled } from './listening.ts';
 import { Press } from './press.ts';
+import { silence } from './stored-rows.ts';
 import { type StoredMessage, StreamStore } from './stream-store.ts';
 
 /** Copies read at a time; a member has at most a window of them, and whatever was forged. */
 const PAGE = 256;
+const placeSchema = z.looseObject({
+  ack_floor: z.looseObject({ stream_seq: z.int() }),
+  delivered: z.looseObject({ stream_seq: z.int() }),
+  num_pending: z.int(),
+  num_ack_pending: z.int(),
+});
 const eventSchema = z.looseObject({ stream: z.string(), consumer: z.string(), stream_seq: z.int().min(1) });
 
 export function natsCopies({
@@ -58,6 +66,15 @@ export function natsCopies({
         filter: channel === undefined ? copiesOf(space, member) : copySubject(space, member, channel),
         upTo,
       }),
+    async place({ member }) {
+      const durable = deliveryConsumer(member);
+      const info = await broker.api(`CONSUMER.INFO.${stream}.${durable}`, {}, placeSchema);
+      if (info.kind === 'refused' && info.code === String(CONSUMER_NOT_FOUND)) return { kind: 'absent' };
+      if (info.kind !== 'reply') return silence(info);
+      const { ack_floor, delivered, num_pending, num_ack_pending } = info.value;
+      const floor = num_ack_pending === 0 ? delivered.stream_seq : ack_floor.stream_seq;
+      return { kind: 'read', floor, pending: num_pending, unconfirmed: num_ack_pending };
+    },
     counts: ({ member }) => countsOf(store, space, 'dlv', member),
     removeForeign: ({ subjects, upTo }) => removeSubjects(store, subjects, upTo),
     hearSettled(listener) {

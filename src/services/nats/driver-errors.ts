@@ -34,6 +34,9 @@ export const STREAM_NOT_FOUND = 10059;
 export const CONSUMER_NOT_FOUND = 10014;
 export const MESSAGE_NOT_FOUND = 10037;
 
+/** Said to every request that waits when its connection is closed, in the class that otherwise only carries another error. */
+const CONNECTION_CLOSED = 'connection closed';
+
 /** What an error of the client means. The cause of a request's error is looked at too. */
 export function parseDriverError(error: unknown): DriverFailure {
   if (error instanceof PermissionViolationError) {
@@ -52,6 +55,7 @@ export function parseDriverError(error: unknown): DriverFailure {
   ) {
     return { kind: 'disconnected' };
   }
+  if (error instanceof RequestError && error.message === CONNECTION_CLOSED) return { kind: 'disconnected' };
   if (isWrapper(error) && error.cause !== undefined) return parseDriverError(error.cause);
   return { kind: 'unexpected', message: error instanceof Error ? error.message : String(error) };
 }

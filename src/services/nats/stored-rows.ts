@@ -123,5 +123,5 @@ export function natsRows({ broker, space }: { broker: GatedBroker; space: string
 export const aclIn = (message: Pick<StoredMessage, 'data' | 'header'>): AclState =>
   isMarker(message.header) ? { kind: 'unknown', why: 'deleted' } : readAcl(message.data);
 
-const silence = (outcome: Refused | Denied | Silent): Silent =>
+export const silence = (outcome: Refused | Denied | Silent): Silent =>
   outcome.kind === 'silent' ? outcome : { kind: 'silent', why: outcome.kind === 'refused' ? outcome.code : 'denied' };

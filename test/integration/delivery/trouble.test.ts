@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { buckets, keySubject, streams } from '../../../src/domain/subjects.ts';
 import { GatedBroker } from '../../../src/services/nats/gated-broker.ts';
 import { texts } from '../../support/delivery/agent.ts';
-import { addRows, countIn, membershipOf, owedTo, retire } from '../../support/delivery/store.ts';
+import { addRows, countIn, membershipOf, owedTo, passOver, retire } from '../../support/delivery/store.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
 import { until } from '../../support/until.ts';
 
@@ -296,5 +296,35 @@ describe('a member at its quota', () => {
     await alice.post(CHANNEL, { text: '6' });
     expect(texts(await bob.read(1))).toEqual(['6']);
     expect(await countIn(delivery, streams(suite.mesh.space).inbox)).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('a durable that lost its place', () => {
+  const suite = deliverySuite({ env: { COTAL_DELIVERY_SURVEY_MS: '200', COTAL_DELIVERY_LANE_REST_MS: '200' } });
+
+  it('gets the copies again that it counts as settled and that lie there, and the others stay as they are', async () => {
+    const [alice, bob] = [await suite.agent('alice'), await suite.agent('bob')];
+    await bob.join(CHANNEL);
+    for (const text of ['one', 'two']) await alice.post(CHANNEL, { text });
+    const [one, two] = await bob.take(2);
+    expect(await two?.message.ackAck()).toBe(true);
+    const manager = await suite.mesh.connect('manager');
+    if (one === undefined) throw new Error('nothing was taken');
+    const { reply } = one.message as unknown as { reply: string };
+    const replies = [reply];
+    await passOver({ space: suite.mesh.space, member: bob.member, manager, agent: bob.connection, replies });
+    await alice.post(CHANNEL, { text: 'three' });
+    const read = [...(await bob.read(1, 20_000)), ...(await bob.read(1, 20_000))];
+    expect(texts(read).sort()).toEqual(['one', 'three']);
+    await until(
+      () => suite.running.journal.count('copies.passed-over') === 1,
+      () => suite.running.state(),
+    );
+    await until(
+      async () => (await bob.asked('pendingCount', {})).pending === 0,
+      () => suite.running.state(),
+    );
+    const delivery = await suite.mesh.connect('delivery');
+    expect(await owedTo(suite.mesh, delivery, bob.member)).toEqual({ entries: 0, copies: 0 });
   });
 });

@@ -1,10 +1,12 @@
 /** What lies in the store, and rows put there by hand. */
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { type Member, memberKey } from '../../../src/domain/names.ts';
-import { buckets, memberRowKey, streams } from '../../../src/domain/subjects.ts';
+import { buckets, deliveryConsumer, memberRowKey, streams } from '../../../src/domain/subjects.ts';
 import { newUid } from '../../../src/manager/lifecycle.ts';
 import { deleteRow, readRow, writeRow } from '../../../src/services/nats/rows.ts';
 import type { Mesh } from '../mesh.ts';
+import { until } from '../until.ts';
 
 /** Messages in a stream, all of them or those on a subject filter. */
 export async function countIn(connection: NatsConnection, stream: string, filter?: string): Promise<number> {
@@ -88,4 +90,31 @@ export async function addRows(mesh: Mesh, of: { channel: string; count: number; 
 export async function membershipOf(mesh: Mesh, connection: NatsConnection, channel: string, member: Member) {
   const read = await readRow({ connection, bucket: buckets(mesh.space).members, key: memberRowKey(channel, member) });
   return read.kind === 'found' ? (JSON.parse(Buffer.from(read.data).toString()) as Record<string, unknown>) : undefined;
+}
+
+/**
+ * Copies that were taken stay on DLV while their durable counts them as delivered and settled, as a broker that lost the end
+ * of the stream leaves them: here by a durable that may deliver once. `replies`: where each taken copy is acknowledged.
+ */
+export async function passOver(of: {
+  space: string;
+  member: Member;
+  manager: NatsConnection;
+  agent: NatsConnection;
+  replies: readonly string[];
+}): Promise<void> {
+  const { consumers } = await jetstreamManager(of.manager, { checkAPI: false });
+  const [stream, durable] = [streams(of.space).dlv, deliveryConsumer(of.member)];
+  await consumers.update(stream, durable, { max_deliver: 1 });
+  for (const reply of of.replies) of.agent.publish(reply, '-NAK');
+  await of.agent.flush();
+  // The durable lets go of what it may not deliver again when somebody asks it for more.
+  const next = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`;
+  const nothing = await of.agent.request(next, JSON.stringify({ batch: 1, no_wait: true }));
+  if (nothing.headers?.code !== 404) throw new Error('something was pending');
+  await until(
+    async () => (await consumers.info(stream, durable)).num_ack_pending === 0,
+    'the durable lets the copies go',
+  );
+  await consumers.update(stream, durable, { max_deliver: -1 });
 }
