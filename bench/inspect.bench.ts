@@ -1,7 +1,12 @@
 /**
- * What the inspector costs: the copies a second that a daemon stores with the inspector on and viewers that read nothing,
- * against the same daemon without it, in turns on one mesh; and what a copy costs the daemon of the processors, which says the
- * same on a machine that is busy with something else. Relaxed durability: nothing waits for the disk, so that nothing hides it.
+ * What the inspector costs: the copies a second that a daemon stores with the inspector on and viewers that read nothing, and
+ * what a copy costs that daemon of the processors, against a daemon without it. The second says the same on a machine that is
+ * busy with something else.
+ *
+ * Two daemons on two fresh meshes of one size get the same posts in turns, a helping each, so that what a pair compares lies a
+ * second apart; each is first as often as second, and nobody works on what another one stored. Both are warm before anything
+ * counts. Then all of it again with new processes: one process may be unlucky for as long as it lives. Relaxed durability:
+ * nothing waits for the disk, so that nothing hides the cost. The viewers read nothing from the first moment to the last.
  */
 import { once } from 'node:events';
 import WebSocket from 'ws';
@@ -15,64 +20,92 @@ import { addMembers, type BenchSpace, openSpace, posts, storeAll } from './space
 const CHANNEL = 'bench.general';
 const VIEWERS = 2;
 const WAIT_MS = 300_000;
+type Say = (line: string) => void;
+
+interface Sizes {
+  readonly members: number;
+  /** Posts before anything counts, and posts of a helping. */
+  readonly warmUp: number;
+  readonly posts: number;
+  readonly pairs: number;
+}
 
 export const bench: Bench = {
   async run({ quick, say }) {
-    const sizes = quick ? { members: 50, posts: 20, rounds: 1 } : { members: 200, posts: 50, rounds: 7 };
-    const space = await openSpace({ durability: 'relaxed' });
-    try {
-      await addMembers(space, { channel: CHANNEL, count: sizes.members });
-      const sender = await space.mesh.addAgent({ name: 'sender', post: ['>'] });
-      const posting = await space.mesh.connect(sender.credential);
-      const post = () =>
-        storeAll(
-          posting,
-          posts(space.mesh.space, { channel: CHANNEL, count: sizes.posts, bytes: 200, from: 'local.sender' }),
-        );
-      const copies = sizes.members * sizes.posts;
-      const round = async (inspect: boolean): Promise<Figures> => {
-        const daemon = await startDaemon(space.mesh, { inspect });
-        const viewers = inspect ? await deafViewers(space) : [];
-        const figures = await measure(daemon, copies, post);
-        for (const viewer of viewers) viewer.terminate();
-        await daemon.stop();
-        const { perSecond, cpuUs } = figures;
-        say(
-          `${inspect ? 'watched' : 'alone  '}: ${Math.round(perSecond)} copies/s, ${Math.round(cpuUs)} µs of the processor a copy`,
-        );
-        return figures;
-      };
-      // The first lanes are filled, and everything is loaded once, before anything counts.
-      await round(false);
-      const alone: Figures[] = [];
-      const watched: Figures[] = [];
-      for (let n = 0; n < sizes.rounds; n++) {
-        alone.push(await round(false));
-        watched.push(await round(true));
-      }
-      const [off, on] = [medians(alone), medians(watched)];
-      // Pair by pair: the store grows from round to round, so that only neighbours can be compared.
-      const ratios = (of: (figures: Figures) => number) =>
-        alone.flatMap((before, n) => {
-          const after = watched[n];
-          return after === undefined ? [] : [of(after) / of(before)];
-        });
-      return {
-        ratioWatched: rounded(median(ratios(({ perSecond }) => perSecond))),
-        ratioCpu: rounded(median(ratios(({ cpuUs }) => cpuUs))),
-        copiesPerSecondAlone: Math.round(off.perSecond),
-        copiesPerSecondWatched: Math.round(on.perSecond),
-        cpuUsPerCopyAlone: Math.round(off.cpuUs),
-        cpuUsPerCopyWatched: Math.round(on.cpuUs),
-        copies,
-        rounds: sizes.rounds,
-        viewers: VIEWERS,
-      };
-    } finally {
-      await space.mesh.dispose();
-    }
+    const sizes: Sizes = quick
+      ? { members: 50, warmUp: 20, posts: 20, pairs: 2 }
+      : { members: 200, warmUp: 100, posts: 25, pairs: 20 };
+    const sets = quick ? 1 : 4;
+    const pairs: Pair[] = [];
+    for (let set = 0; set < sets; set++) pairs.push(...(await measureSet(sizes, say)));
+    const figure = (of: (figures: Figures) => number) => ({
+      ratio: rounded(median(pairs.map(({ alone, watched }) => of(watched) / of(alone)))),
+      alone: Math.round(median(pairs.map(({ alone }) => of(alone)))),
+      watched: Math.round(median(pairs.map(({ watched }) => of(watched)))),
+    });
+    return {
+      cpuUsPerCopy: figure(({ cpuUs }) => cpuUs),
+      copiesPerSecond: figure(({ perSecond }) => perSecond),
+      copies: sizes.members * sizes.posts,
+      pairs: pairs.length,
+      viewers: VIEWERS,
+    };
   },
 };
+
+interface Pair {
+  readonly alone: Figures;
+  readonly watched: Figures;
+}
+
+async function measureSet(sizes: Sizes, say: Say): Promise<Pair[]> {
+  const subjects: Subject[] = [];
+  try {
+    for (const inspect of [false, true]) subjects.push(await openSubject(sizes, inspect));
+    const [alone, watched] = subjects;
+    if (alone === undefined || watched === undefined) return [];
+    await alone.measure(sizes.warmUp);
+    await watched.measure(sizes.warmUp);
+    const began = performance.now();
+    const pairs: Pair[] = [];
+    for (let n = 0; n < sizes.pairs; n++) {
+      const first = n % 2 === 0 ? await alone.measure(sizes.posts) : undefined;
+      const second = await watched.measure(sizes.posts);
+      pairs.push({ alone: first ?? (await alone.measure(sizes.posts)), watched: second });
+    }
+    const [off, on] = [medians(pairs.map((pair) => pair.alone)), medians(pairs.map((pair) => pair.watched))];
+    say(
+      `alone  : ${words(off)}\nwatched: ${words(on)}, unread for ${Math.round((performance.now() - began) / 1000)} s`,
+    );
+    return pairs;
+  } finally {
+    for (const { close } of subjects) await close();
+  }
+}
+
+interface Subject {
+  measure(posts: number): Promise<Figures>;
+  close(): Promise<void>;
+}
+
+async function openSubject({ members }: Sizes, inspect: boolean): Promise<Subject> {
+  const space = await openSpace({ durability: 'relaxed' });
+  await addMembers(space, { channel: CHANNEL, count: members });
+  const sender = await space.mesh.addAgent({ name: 'sender', post: ['>'] });
+  const posting = await space.mesh.connect(sender.credential);
+  const daemon = await startDaemon(space.mesh, { inspect });
+  const viewers = inspect ? await deafViewers(space) : [];
+  const about = { channel: CHANNEL, bytes: 200, from: 'local.sender' };
+  return {
+    measure: (count) =>
+      measure(daemon, members * count, () => storeAll(posting, posts(space.mesh.space, { ...about, count }))),
+    close: async () => {
+      for (const viewer of viewers) viewer.terminate();
+      await daemon.stop();
+      await space.mesh.dispose();
+    },
+  };
+}
 
 interface Figures {
   readonly perSecond: number;
@@ -100,6 +133,8 @@ async function measure(daemon: ChildDaemon, copies: number, post: () => Promise<
   };
 }
 
+const words = ({ perSecond, cpuUs }: Figures): string =>
+  `${Math.round(perSecond)} copies/s, ${Math.round(cpuUs)} µs of the processor a copy`;
 const medians = (figures: readonly Figures[]): Figures => ({
   perSecond: median(figures.map(({ perSecond }) => perSecond)),
   cpuUs: median(figures.map(({ cpuUs }) => cpuUs)),
@@ -121,4 +156,9 @@ async function deafViewers({ mesh }: BenchSpace): Promise<WebSocket[]> {
   );
 }
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+/** Of an even number of values the mean of the middle two. */
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
+  return middle.reduce((sum, value) => sum + value, 0) / Math.max(1, middle.length);
+}

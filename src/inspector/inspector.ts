@@ -100,7 +100,7 @@ export class Inspector implements Site {
     if (rest !== 'socket') return refusal(404, 'there is nothing here');
     if (this.viewers.isFull) return refusal(503, 'enough are watching');
     this.#sockets.handleUpgrade(request, socket, head, (open) => {
-      this.viewers.add(open, { whole: query === 'whole' });
+      this.viewers.add(open, socket, { whole: query === 'whole' });
     });
     return undefined;
   }

@@ -1,10 +1,11 @@
 /**
- * What was seen, sanitized and bounded: the last records of everything, and the latest state of every actor that lives. A
- * viewer that comes late gets both. What falls out of the ring is counted, and so are the steps that are more in a second
- * than are kept: what watching costs a busy process is bounded, whether somebody reads or not.
+ * What was seen, sanitized and bounded: the last records, and where every actor stands that lives. A viewer that comes late
+ * gets both. What falls out of the ring is counted, and so is what is more in a second than a share (share.ts) keeps. Of what
+ * is not kept nothing is made but that count; where an actor stands is made into text when somebody is shown it.
  */
 import type { AnyMachineSnapshot, StateValue } from 'xstate';
 import { brief, type ShownEvent, type ShownObject, shownEvent, shownName, shownObject } from '../domain/shown/show.ts';
+import { Share, type ShareBounds, usualShare } from './share.ts';
 import type { Step, Tap, WatchedActor } from './tap.ts';
 
 /** An actor as it is shown. */
@@ -75,33 +76,27 @@ export function leavesOf(value: StateValue | undefined, above = ''): string[] {
     : entries.flatMap(([name, inner]) => leavesOf(inner, below(name)));
 }
 
-/** Steps a second that are kept. */
-const PER_SECOND = 1_000;
-
 export class Ring {
   readonly #slots: Seen[] = [];
   readonly #capacity: number;
-  readonly #perSecond: number;
+  readonly #share: Share;
   readonly #tap: Tap;
-  readonly #live = new Map<string, ActorFace>();
   /** What was made of a context, for as long as somebody has that context. */
   readonly #contexts = new WeakMap<object, ShownObject>();
-  #second = { began: 0, kept: 0 };
+  /** Actors whose beginning is in the ring: their end will be too. */
+  readonly #begun = new Set<string>();
   #skipped = 0;
   /** Number of the next record; the first one is 1. */
   #next = 1;
 
-  constructor(tap: Tap, of: { capacity?: number; perSecond?: number } = {}) {
+  constructor(tap: Tap, of: { capacity?: number } & Partial<ShareBounds> = {}) {
     this.#capacity = of.capacity ?? 4_096;
-    this.#perSecond = of.perSecond ?? PER_SECOND;
+    this.#share = new Share({ ...usualShare, ...of });
     this.#tap = tap;
     tap.listen({
       began: (actor) => this.#began(actor),
       stepped: (step) => this.#stepped(step),
-      ended: ({ session, root }, status, at) => {
-        this.#live.delete(session);
-        this.#add({ kind: 'ended', seq: this.#next, at, session, root, status });
-      },
+      ended: (actor, status, at) => this.#ended(actor, status, at),
     });
   }
 
@@ -115,7 +110,7 @@ export class Ring {
     return Math.max(0, this.last - this.#capacity);
   }
 
-  /** Steps that were not kept, because there were too many in their second. */
+  /** Records that were not kept, because there were too many in their second. */
   get skipped(): number {
     return this.#skipped;
   }
@@ -133,26 +128,27 @@ export class Ring {
 
   /** Every actor that lives, parents before their children. */
   *live(): Iterable<LiveActor> {
-    for (const session of this.#live.keys()) {
-      const one = this.liveActor(session);
-      if (one !== undefined) yield one;
-    }
+    for (const actor of this.#tap.live()) yield this.#standingActor(actor);
   }
 
   get sessions(): string[] {
-    return [...this.#live.keys()];
+    return [...this.#tap.live()].map(({ session }) => session);
   }
 
   /** One actor and where it stands now; undefined when it has gone. */
   liveActor(session: string): LiveActor | undefined {
-    const actor = this.#live.get(session);
-    if (actor === undefined) return undefined;
-    const snapshot = actor.machine === undefined ? undefined : this.#tap.snapshotOf(session);
-    return snapshot === undefined ? { actor } : { actor, now: this.#standingOf(snapshot) };
+    const actor = this.#tap.actor(session);
+    return actor === undefined ? undefined : this.#standingActor(actor);
   }
 
   get size(): number {
-    return this.#live.size;
+    return this.#tap.size;
+  }
+
+  #standingActor(actor: WatchedActor): LiveActor {
+    const snapshot = actor.machine === undefined ? undefined : this.#tap.snapshotOf(actor.session);
+    const face = faceOf(actor);
+    return snapshot === undefined ? { actor: face } : { actor: face, now: this.#standingOf(snapshot) };
   }
 
   #add(record: Seen): void {
@@ -161,23 +157,26 @@ export class Ring {
   }
 
   #began(actor: WatchedActor): void {
-    const { session, parent, root, machine, began } = actor;
-    const face: ActorFace = {
-      session,
-      // A root that was given no name is called what it is.
-      id: shownName(actor.id === session && machine !== undefined ? machine : actor.id),
-      root,
-      effect: shownName(actor.effect),
-      began,
-      ...(parent === undefined ? {} : { parent }),
-      ...(machine === undefined ? {} : { machine }),
-    };
-    this.#live.set(session, face);
-    this.#add({ kind: 'began', seq: this.#next, at: began, session, root, actor: face });
+    const { session, root, machine, effect, began } = actor;
+    if (!this.#share.take(began, machine ?? effect, '(began)')) {
+      this.#skipped += 1;
+      return;
+    }
+    this.#begun.add(session);
+    this.#add({ kind: 'began', seq: this.#next, at: began, session, root, actor: faceOf(actor) });
+  }
+
+  #ended({ session, root, machine, effect }: WatchedActor, status: string, at: number): void {
+    const isKnown = this.#begun.delete(session);
+    if (!isKnown && !this.#share.take(at, machine ?? effect, '(ended)')) {
+      this.#skipped += 1;
+      return;
+    }
+    this.#add({ kind: 'ended', seq: this.#next, at, session, root, status });
   }
 
   #stepped({ actor, at, event, source, facts, before, after, asked, said, ignored }: Step): void {
-    if (!this.#hasRoom(at)) {
+    if (!this.#share.take(at, actor.machine ?? '', event.type)) {
       this.#skipped += 1;
       return;
     }
@@ -199,13 +198,6 @@ export class Ring {
     });
   }
 
-  #hasRoom(at: number): boolean {
-    const ago = at - this.#second.began;
-    if (ago >= 1_000 || ago < 0) this.#second = { began: at, kept: 0 };
-    this.#second.kept += 1;
-    return this.#second.kept <= this.#perSecond;
-  }
-
   /** The copy of a context is made once. */
   #standingOf({ value, tags, context }: AnyMachineSnapshot): Standing {
     const raw = context as object;
@@ -213,4 +205,17 @@ export class Ring {
     this.#contexts.set(raw, shown);
     return { value: value as StateValue, states: leavesOf(value), tags: [...tags], context: shown };
   }
+}
+
+function faceOf({ session, id, parent, root, machine, effect, began }: WatchedActor): ActorFace {
+  return {
+    session,
+    // A root that was given no name is called what it is.
+    id: shownName(id === session && machine !== undefined ? machine : id),
+    root,
+    effect: shownName(effect),
+    began,
+    ...(parent === undefined ? {} : { parent }),
+    ...(machine === undefined ? {} : { machine }),
+  };
 }

@@ -55,11 +55,19 @@ export interface TapListener {
 interface Entry extends WatchedActor {
   readonly ref: AnyActorRef;
   last: AnyMachineSnapshot | undefined;
-  facts: AnyEventObject[];
-  asked: string[];
-  said: Said[];
+  facts: AnyEventObject[] | undefined;
+  asked: string[] | undefined;
+  said: Said[] | undefined;
   /** Transitions taken since the last step. */
   taken: number;
+}
+
+/** Most steps have no facts, ask for nothing and say nothing: they share one list. */
+const NONE: readonly never[] = [];
+function added<Item>(list: Item[] | undefined, item: Item): Item[] {
+  if (list === undefined) return [item];
+  list.push(item);
+  return list;
 }
 
 const names = new Map(catalogue.map(({ name, machine }) => [machine.id, name]));
@@ -113,6 +121,11 @@ export class Tap {
     return this.#live.size;
   }
 
+  /** An actor that lives, or undefined. */
+  actor(session: string): WatchedActor | undefined {
+    return this.#live.get(session);
+  }
+
   /** Snapshot of a machine that lives, or undefined. */
   snapshotOf(session: string): AnyMachineSnapshot | undefined {
     return this.#live.get(session)?.last;
@@ -149,13 +162,14 @@ export class Tap {
       effect: typeof ref.src === 'string' ? ref.src : '(inline)',
       began: this.#now(),
       last: undefined,
-      facts: [],
-      asked: [],
-      said: [],
+      facts: undefined,
+      asked: undefined,
+      said: undefined,
       taken: 0,
     };
     this.#entries.set(ref, entry);
-    if (parent !== undefined) this.#entries.get(parent)?.asked.push(entry.id);
+    const above = parent === undefined ? undefined : this.#entries.get(parent);
+    if (above !== undefined) above.asked = added(above.asked, entry.id);
   }
 
   #told(ref: AnyActorRef, from: AnyActorRef | undefined, event: AnyEventObject): void {
@@ -171,14 +185,14 @@ export class Tap {
     if (event.type.startsWith('xstate.error.actor.')) this.#end(source, 'error');
     this.#sources.set(event, source.session);
     if (source.machine === undefined || from === ref || event.type.startsWith('xstate.')) return;
-    source.said.push({ to: (ref as { systemId?: string }).systemId ?? ref.id, event });
+    source.said = added(source.said, { to: (ref as { systemId?: string }).systemId ?? ref.id, event });
   }
 
   #raised(ref: AnyActorRef, event: AnyEventObject, taken: number): void {
     const entry = this.#entries.get(ref);
     if (entry === undefined) return;
     entry.taken += taken;
-    if (entry.facts.at(-1) !== event) entry.facts.push(event);
+    if (entry.facts?.at(-1) !== event) entry.facts = added(entry.facts, event);
   }
 
   #stepped(ref: AnyActorRef, event: AnyEventObject, snapshot: { readonly status: string }): void {
@@ -189,14 +203,16 @@ export class Tap {
   }
 
   #step(entry: Entry, event: AnyEventObject, snapshot: { readonly status: string }): void {
-    const { facts, asked, said, taken, last: before } = entry;
+    const { facts = NONE, asked = NONE, said = NONE, taken, last: before } = entry;
     const after = snapshot as AnyMachineSnapshot;
     entry.taken = 0;
-    entry.facts = [];
-    entry.asked = [];
-    entry.said = [];
+    entry.facts = undefined;
+    entry.asked = undefined;
+    entry.said = undefined;
     entry.last = after;
-    const raised = facts.filter((fact) => fact !== event && fact.type !== event.type);
+    const raised = facts.every((fact) => fact === event)
+      ? NONE
+      : facts.filter((fact) => fact !== event && fact.type !== event.type);
     const step: Step = {
       actor: entry,
       at: this.#now(),

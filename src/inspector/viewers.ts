@@ -2,11 +2,13 @@
  * Whoever watches over a socket. A viewer is given what there is at its own pace: it pulls from the ring, and what has fallen
  * out before it came to it is told as dropped, followed by where everything stands now. Nothing waits for a viewer:
  *
- *   - at most 256 KiB lie unread in its socket, then it gets no more until it has read;
- *   - at most 100 records are made into text for it every 50 ms;
+ *   - after each helping it is asked for a sign that it has read it (a ping of the protocol, answered by every WebSocket by
+ *     itself): until then nothing more is made or sent, so that one that reads nothing costs nothing;
+ *   - a helping is at most 100 records and 256 KiB, and there is one every 50 ms at most;
  *   - at most 8 watch at a time;
  *   - what it sends is not read: the first message closes it.
  */
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { type Frame, framesOf, liveFrame, type Manner } from './frames.ts';
 import type { Ring } from './ring.ts';
@@ -30,7 +32,11 @@ export const usualBounds: ViewerBounds = {
 
 interface Viewer {
   readonly socket: WebSocket;
+  /** What the socket writes to. */
+  readonly stream: Duplex;
   readonly manner: Manner;
+  /** Whether it has yet to read what it was given. */
+  owesSign: boolean;
   /** Number of the last record that it was given. */
   seen: number;
   /** Sessions of actors that it is still to be told of; how each stands is read when it is told. */
@@ -60,11 +66,14 @@ export class Viewers {
     return this.#viewers.size >= this.#bounds.viewers;
   }
 
-  add(socket: WebSocket, manner: Manner): void {
-    const viewer: Viewer = { socket, manner, seen: 0, standing: [], skipped: 0, shownAt: 0 };
+  add(socket: WebSocket, stream: Duplex, manner: Manner): void {
+    const viewer: Viewer = { socket, stream, manner, owesSign: false, seen: 0, standing: [], skipped: 0, shownAt: 0 };
     this.#viewers.add(viewer);
     socket.on('error', () => {});
     socket.on('close', () => this.#remove(viewer));
+    socket.on('pong', () => {
+      viewer.owesSign = false;
+    });
     socket.on('message', () => socket.close(POLICY, 'this socket only shows'));
     this.#send(viewer, this.#hello());
     this.#showStanding(viewer, manner.whole ? 0 : this.#bounds.history);
@@ -85,7 +94,16 @@ export class Viewers {
   }
 
   #turn(): void {
-    for (const viewer of this.#viewers) this.#feed(viewer);
+    for (const viewer of this.#viewers) {
+      if (viewer.owesSign || viewer.socket.readyState !== OPEN) continue;
+      // One write for the whole helping.
+      viewer.stream.cork();
+      if (this.#feed(viewer)) {
+        viewer.owesSign = true;
+        viewer.socket.ping(undefined, undefined, () => {});
+      }
+      viewer.stream.uncork();
+    }
   }
 
   /** Everything that lives, and then the records from `history` ago on. */
@@ -98,7 +116,8 @@ export class Viewers {
     this.#send(viewer, { type: '@plane3.standing', count: viewer.standing.length, seq: last });
   }
 
-  #feed(viewer: Viewer): void {
+  /** Whether there was anything to give. */
+  #feed(viewer: Viewer): boolean {
     const { records, unreadBytes } = this.#bounds;
     let left = records;
     const hasRoom = () => left > 0 && viewer.socket.bufferedAmount < unreadBytes && viewer.socket.readyState === OPEN;
@@ -109,21 +128,22 @@ export class Viewers {
       const actor = this.#ring.liveActor(next);
       if (actor !== undefined) this.#send(viewer, liveFrame(actor, viewer.seen, viewer.manner));
     }
-    if (!hasRoom() || viewer.standing.length > 0) return;
+    if (!hasRoom() || viewer.standing.length > 0) return left < records;
     const { dropped, skipped, last } = this.#ring;
     const missed = skipped - viewer.skipped;
     if (viewer.seen < dropped || (missed > 0 && performance.now() - viewer.shownAt > AGAIN_MS)) {
       const lost = viewer.seen < dropped ? last - viewer.seen : 0;
       this.#send(viewer, { type: '@plane3.dropped', count: lost + missed });
       this.#showStanding(viewer, lost === 0 ? last - viewer.seen : 0);
-      return;
+      return true;
     }
     for (const seen of this.#ring.after(viewer.seen, left)) {
-      if (!hasRoom()) return;
+      if (!hasRoom()) break;
       left -= 1;
       viewer.seen = seen.seq;
       for (const frame of framesOf(seen, viewer.manner)) this.#send(viewer, frame);
     }
+    return left < records;
   }
 
   #send({ socket }: Viewer, frame: Frame): void {

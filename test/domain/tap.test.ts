@@ -68,7 +68,7 @@ afterEach(() => {
 function watched() {
   const failures: unknown[] = [];
   const tap = new Tap({ failed: (error) => failures.push(error) });
-  const ring = new Ring(tap, { capacity: 64, perSecond: 100_000 });
+  const ring = new Ring(tap, { capacity: 64, perSecond: 100_000, perKind: 100_000 });
   const actor = createActor(reader, { inspect: tap.inspect });
   stops.push(() => actor.stop());
   actor.start();
@@ -172,6 +172,23 @@ describe('the tap', () => {
     actor.send({ type: 'nobody.wants' });
     expect(ring.skipped).toBe(before);
     expect(stepsOf(ring.after(0, 1_000), actor.sessionId).at(-1)?.event.type).toBe('nobody.wants');
+  });
+
+  it('keeps what happens seldom whole, however busy the rest is, and every end of what it saw begin', () => {
+    const tap = new Tap({ now: () => 1_000 });
+    const ring = new Ring(tap);
+    const actor = createActor(reader, { inspect: tap.inspect }).start();
+    for (let n = 0; n < 1_000; n++) actor.send({ type: 'members.owed' });
+    actor.send({ type: 'nobody.wants' });
+    actor.send({ type: 'stop' });
+    actor.stop();
+    const records = ring.after(0, 10_000);
+    const types = stepsOf(records, actor.sessionId).map(({ event: { type } }) => type);
+    expect(types.filter((type) => type === 'members.owed').length).toBe(10);
+    expect(types.filter((type) => type !== 'members.owed')).toEqual(['xstate.init', 'nobody.wants', 'stop']);
+    const sessions = (kind: Seen['kind']) => records.filter((each) => each.kind === kind).map(({ session }) => session);
+    expect(sessions('ended')).toEqual(expect.arrayContaining(sessions('began')));
+    expect(ring.skipped).toBe(990);
   });
 
   it('forgets an actor that failed', () => {
