@@ -71,6 +71,9 @@ function added<Item>(list: Item[] | undefined, item: Item): Item[] {
 }
 
 const names = new Map(catalogue.map(({ name, machine }) => [machine.id, name]));
+/** A root that was given no name is called what it is. */
+const nameOf = ({ id, sessionId }: AnyActorRef, entry: Entry | undefined): string =>
+  id === sessionId ? (entry?.machine ?? id) : id;
 /** By shape and not by class: whoever embeds us may have an XState of its own. */
 function machineOf(logic: unknown): string | undefined {
   if (typeof logic !== 'object' || logic === null || !('root' in logic) || !('id' in logic)) return undefined;
@@ -185,7 +188,7 @@ export class Tap {
     if (event.type.startsWith('xstate.error.actor.')) this.#end(source, 'error');
     this.#sources.set(event, source.session);
     if (source.machine === undefined || from === ref || event.type.startsWith('xstate.')) return;
-    source.said = added(source.said, { to: (ref as { systemId?: string }).systemId ?? ref.id, event });
+    source.said = added(source.said, { to: (ref as { systemId?: string }).systemId ?? nameOf(ref, entry), event });
   }
 
   #raised(ref: AnyActorRef, event: AnyEventObject, taken: number): void {

@@ -1,6 +1,12 @@
 // @ts-check
 /** The chart of one machine, as `npm run diagrams` drew it, with the states lit that the actor is in. */
 
+/** Of the size that it was drawn in. */
+const SMALLEST = 0.85;
+const LARGEST = 1.25;
+/** What is drawn: machine and states. */
+let drawn = '';
+
 /** @type {Map<string, Promise<SVGSVGElement | undefined>>} */
 const charts = new Map();
 
@@ -18,7 +24,11 @@ async function load(machine) {
   const answer = await fetch(`chart/${encodeURIComponent(machine)}`);
   if (!answer.ok) return undefined;
   const drawing = new DOMParser().parseFromString(await answer.text(), 'image/svg+xml').documentElement;
-  return drawing instanceof SVGSVGElement ? drawing : undefined;
+  if (!(drawing instanceof SVGSVGElement)) return undefined;
+  // As wide as there is room, but never so small that its words cannot be read: then it is scrolled.
+  const points = Number.parseFloat(drawing.getAttribute('width') ?? '');
+  if (points > 0) drawing.style.width = `clamp(${SMALLEST * points}pt, 100%, ${LARGEST * points}pt)`;
+  return drawing;
 }
 
 /** @param {Element} group */
@@ -47,4 +57,8 @@ export async function drawChart(place, { machine, states, from }) {
     group.classList.toggle('lit', !group.classList.contains('edge') && lit.has(title));
     group.classList.toggle('taken', group.classList.contains('edge') && taken.has(title));
   }
+  const now = [machine, ...states].join();
+  if (now === drawn) return;
+  drawn = now;
+  chart.querySelector('g.node.lit')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }

@@ -47,11 +47,14 @@ export function drawTree(list, { history, moment, chosen, wanted, choose }) {
   const row = (actor) => {
     const button = make('button');
     const isMachine = actor.machine !== undefined;
+    const standing = (history.at(actor, moment)?.states ?? []).join(' ∥ ');
     button.dataset.actor = actor.id;
     button.setAttribute('aria-current', String(actor.session === chosen));
     button.append(make('span', isMachine ? 'id' : 'id effect', actor.id));
-    button.append(make('span', 'state', (history.at(actor, moment)?.states ?? []).join(' ∥ ')));
-    button.title = isMachine ? `${actor.id} — machine ${actor.machine}` : `${actor.id} — effect ${actor.effect}`;
+    if (isMachine) button.append(make('span', 'state', standing));
+    button.title = isMachine
+      ? `${actor.id} — machine ${actor.machine}\n${standing}`
+      : `${actor.id} — effect ${actor.effect}`;
     button.addEventListener('click', () => choose(actor.session));
     return button;
   };
