@@ -1,5 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startOf } from '../../src/services/local/processes.ts';
 import { until } from '../support/until.ts';
 import { type Running, runs, Workstation } from '../support/workstation.ts';
 
@@ -139,6 +142,25 @@ describe('cotal down delivery', () => {
       expect(ws.hasCredential()).toBe(!text.includes('ffffffff'));
     },
   );
+
+  it('trusts a record whose process does not show its command line: it is stopped as the daemon (S5, UPD-10)', async () => {
+    mkdirSync(ws.file('space.KEY'), { recursive: true });
+    const hidden = spawn(process.execPath, [
+      '-e',
+      "process.title = ''; process.stdout.write('.'); setInterval(() => {}, 1000)",
+    ]);
+    const exit = once(hidden, 'exit');
+    await once(hidden.stdout, 'data');
+    const { pid = 0 } = hidden;
+    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', '')).toBe('');
+    writeFileSync(ws.file('delivery.KEY.pid'), `${pid}\n${startOf(pid)}\n`);
+    const status = await ws.run(['status', '--json']);
+    expect(status.stdout).toContain(`"delivery.process","value":{"pid":${pid}}`);
+    const down = await ws.run(['down', 'delivery']);
+    expect([down.code, down.stderr]).toEqual([0, '']);
+    expect(await exit).toEqual([null, 'SIGTERM']);
+    expect(ws.recorded('delivery')).toBeUndefined();
+  });
 
   it('survives a daemon that ends by itself around the SIGKILL (UPD-14)', async () => {
     await ws.run([...UP, '--detach']);

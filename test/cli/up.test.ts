@@ -108,6 +108,44 @@ describe('cotal up', () => {
     expect(ws.processes()).toEqual([]);
   });
 
+  it('in the foreground warns of a replacement that does not bind, with the line of a start', async () => {
+    const up = ws.start(UP, { env: { COTAL_DELIVERY_LAUNCH_PATIENCE_MS: '8000' } });
+    await until(async () => (await ws.run(['doctor'])).code === 0, up.stderr, 60_000);
+    const { length } = up.stderr();
+    const before = ws.recorded('delivery');
+    kill(before, 'SIGKILL');
+    const replacement = await until(() => {
+      const pid = ws.processes().find(({ line, pid }) => line.includes(' deliver ') && pid !== before)?.pid;
+      if (pid !== undefined) kill(pid, 'SIGSTOP');
+      return pid;
+    }, up.stderr);
+    const log = ws.file('delivery.KEY.log');
+    await ws.said(
+      up,
+      `! delivery daemon (pid ${replacement}) is running, but its responder is not bound: posts are not copied and no join becomes durable until it is; see ${log}\n`,
+    );
+    expect(up.stderr().slice(length)).toContain(restarting('SIGKILL'));
+    expect(up.stderr().slice(length)).not.toContain(AGAIN);
+    kill(replacement, 'SIGCONT');
+    await until(async () => (await ws.run(['doctor'])).code === 0, up.stderr, 60_000);
+    up.kill('SIGTERM');
+    expect((await up.ended).code).toBe(0);
+  });
+
+  it('in the foreground waits for the stop that is running when the broker exits under it (U4)', async () => {
+    const up = await foreground();
+    const [daemon, broker] = [ws.recorded('delivery'), ws.recorded('broker')];
+    kill(daemon, 'SIGSTOP');
+    up.kill('SIGINT');
+    await until(() => ws.read('delivery.KEY.pid.stopping'), 'no reservation');
+    kill(broker, 'SIGKILL');
+    await up.ended;
+    expect(up.stderr()).toContain(`! delivery (pid ${daemon}) has not exited 3 s after SIGTERM; sending SIGKILL\n`);
+    expect(runs(daemon)).toBe(false);
+    expect([ws.hasCredential(), ws.recorded('delivery'), ws.recorded('broker')]).toEqual([false, undefined, undefined]);
+    expect(ws.processes()).toEqual([]);
+  });
+
   it('is refused at once over the row of a crashed holder, names it, and serves when the row has ended (LSE-02)', async () => {
     // The row outlives a start on a loaded machine.
     const env = { COTAL_DELIVERY_LEASE_TTL_MS: '20000', COTAL_DELIVERY_LEASE_FENCE_MS: '16000' };

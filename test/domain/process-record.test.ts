@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { isSame, judgeRecord, optionOf, readCommand, readRecord, recordText } from '../../src/domain/process-record.ts';
 import { causeOf, isAskedFor, restartWait } from '../../src/domain/restart.ts';
+import { lookAt } from '../../src/services/local/processes.ts';
 
 const START = '9f0c1a52-1111-4222-8333-444455556666 1234';
 const LATER = '9f0c1a52-1111-4222-8333-444455556666 9999';
@@ -50,6 +54,22 @@ describe('the record of a process', () => {
       pid: 17,
       start: START,
     });
+  });
+
+  it.each([
+    ['that is blank', 0, '', undefined],
+    ['that was blanked by its own process', 0, '\0\0\0\0', undefined],
+    ['of a thread of the kernel', 0x00200000, '', ['[node (x)]']],
+    ['as it is', 0x00400000, 'node\0deliver\0', ['node', 'deliver']],
+  ])('sees a command line %s', (_, flags, line, argv) => {
+    const proc = mkdtempSync(join(tmpdir(), 'plane3-proc-'));
+    onTestFinished(() => rmSync(proc, { recursive: true }));
+    mkdirSync(join(proc, '17'));
+    const fields = [1, 17, 17, 0, -1, flags, ...Array.from({ length: 12 }, () => 0), 4711];
+    writeFileSync(join(proc, '17', 'stat'), `17 (node (x)) S ${fields.join(' ')}`);
+    writeFileSync(join(proc, '17', 'cmdline'), line);
+    const seen = lookAt(17, proc);
+    expect(seen.kind === 'alive' ? seen.argv : seen).toEqual(argv);
   });
 
   it('leads to a signal only as long as the pid is the same process', () => {

@@ -53,12 +53,18 @@ export class Workstation {
 
   readonly #manager: boolean;
 
-  /** `manager`: `up` starts one too; most tests are about the delivery daemon and go without. */
-  constructor(env: Record<string, string> = {}, { manager = false }: { manager?: boolean } = {}) {
+  /**
+   * `manager`: `up` starts one too; most tests are about the delivery daemon and go without. `scaled`: false leaves every
+   * bound as it is by default.
+   */
+  constructor(
+    env: Record<string, string> = {},
+    { manager = false, scaled = true }: { manager?: boolean; scaled?: boolean } = {},
+  ) {
     this.#manager = manager;
     mkdirSync(this.root);
     const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('COTAL_')));
-    this.#env = { ...(own as Record<string, string>), ...SCALED, COTAL_HOME: this.home, ...env };
+    this.#env = { ...(own as Record<string, string>), ...(scaled ? SCALED : {}), COTAL_HOME: this.home, ...env };
   }
 
   /** Runs `cotal` to its end. `--root` is this workstation's unless the words name one. */

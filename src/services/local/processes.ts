@@ -7,6 +7,10 @@ import { isAlive } from './files.ts';
 import { nearestRoot } from './workspace.ts';
 
 const PROC = '/proc';
+/** The kernel's own mark in the flags of a process. */
+const KERNEL_THREAD = 0x00200000;
+const BLANK = /^\0*$/;
+const wordsOf = (line: string): string[] => line.replace(/\0$/, '').split('\0');
 
 /** `proc`: where the system's process folder lies. */
 export function lookAt(pid: number, proc = PROC): SeenProcess {
@@ -14,6 +18,8 @@ export function lookAt(pid: number, proc = PROC): SeenProcess {
   if (stat === undefined) return isAlive(pid) ? { kind: 'alive' } : { kind: 'gone' };
   // The name in parentheses may hold anything; what counts comes after the last one.
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const isOfKernel = (Number(fields[5]) & KERNEL_THREAD) !== 0;
+  const name = `[${stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'))}]`;
   if (state === 'Z' || state === 'X') return { kind: 'gone' };
   const boot = readOr(`${proc}/sys/kernel/random/boot_id`)?.trim();
   const ticks = fields[18];
@@ -22,8 +28,9 @@ export function lookAt(pid: number, proc = PROC): SeenProcess {
   return {
     kind: 'alive',
     ...(boot === undefined || ticks === undefined ? {} : { start: `${boot} ${ticks}` }),
-    // A process on its way into its program has an empty line: that proves nothing.
-    ...(line === undefined || line === '' ? {} : { argv: line.replace(/\0$/, '').split('\0') }),
+    // A process on its way into its program has an empty line, and one may blank its own: that proves nothing. A thread of
+    // the kernel has none either, and is certainly no program.
+    ...(isOfKernel ? { argv: [name] } : line === undefined || BLANK.test(line) ? {} : { argv: wordsOf(line) }),
     ...(cwd === undefined ? {} : { cwd }),
   };
 }
