@@ -51,6 +51,31 @@ it('without any daemon it ends at 60 s sharp, and the last attempt still had tim
 
 it('attempts come closer together toward the end', () => {
   const times = attemptTimes(bounds.waitMs, bounds);
+  // Seconds from the start, as they are when every attempt fails at once.
+  expect(times.map((at) => Math.round(at / 10) / 100)).toMatchInlineSnapshot(`
+    [
+      0,
+      1,
+      3,
+      7,
+      12,
+      17,
+      22,
+      27,
+      32,
+      37,
+      42,
+      47,
+      52,
+      56,
+      58,
+      59,
+      59.5,
+      59.75,
+      59.88,
+      59.94,
+    ]
+  `);
   const gaps = times.slice(1).map((at, n) => at - (times[n] ?? 0));
   const shrinking = gaps.slice(gaps.lastIndexOf(Math.max(...gaps)));
   expect(shrinking).toEqual([...shrinking].sort((a, b) => b - a));

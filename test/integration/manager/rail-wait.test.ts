@@ -1,9 +1,14 @@
 /** Waiting for the rail, over a real broker; who answers is the test. */
 import { createServer, type Socket } from 'node:net';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createActor, SimulatedClock } from 'xstate';
+import { managerNumbers, railWaitBounds } from '../../../src/domain/manager-numbers.ts';
+import { bindRailWait } from '../../../src/manager/bind-rail.ts';
 import { waitForRail } from '../../../src/manager/embed.ts';
+import { ADMIN_RAIL, RailLine } from '../../../src/manager/rail-line.ts';
 import { type Asked, fakeDaemon, type Stand, standOf } from '../../support/manager/stand.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
+import { TcpProxy } from '../../support/proxy.ts';
 import { until } from '../../support/until.ts';
 
 let mesh: Mesh;
@@ -99,4 +104,104 @@ it('one that is cancelled rejects with the reason, and asks nobody any more', as
   await waitForRail(other.ports, { waitMs: 300 });
   expect(own()).toBe(before);
   expect(await waitForRail(stand.ports, { waitMs: 200 }, { signal: stop.signal }).catch(String)).toContain('Ctrl-C');
+});
+
+it('a broker whose greeting comes after the end is told nothing any more', async () => {
+  const proxy = await TcpProxy.to(mesh.url);
+  const held = await standOf(mesh, { url: proxy.url });
+  proxy.hold('toClient');
+  expect(await waitForRail(held.ports, { waitMs: 500 })).toMatchObject({ type: 'wait.silent' });
+  proxy.release();
+  const daemon = await fakeDaemon(mesh, identity);
+  const other = await standOf(mesh, { principal: 'local.other', url: proxy.url });
+  expect(await waitForRail(other.ports, { waitMs: 30_000 })).toMatchObject({ type: 'wait.answered' });
+  expect(new Set(proxy.presented.map(({ jwt }) => jwt))).toEqual(new Set([other.credential.jwt]));
+  expect(daemon.asked.every(({ from }) => from.id === 'local.other')).toBe(true);
+  await other.ports.close();
+  await held.ports.close();
+  await proxy.close();
+});
+
+it('a reply that comes after its attempt was given up answers nobody', async () => {
+  stand = await standOf(mesh, { numbers: { railAttemptMs: 200 } });
+  let second = () => {};
+  const late = new Promise<void>((resolve) => {
+    second = resolve;
+  });
+  const daemon = await fakeDaemon(mesh, async (asked, nth) => {
+    if (nth > 1) return second();
+    await late;
+    return identity(asked);
+  });
+  expect(await waitForRail(stand.ports, { waitMs: 2_000 })).toMatchObject({ type: 'wait.silent' });
+  expect(daemon.asked.length).toBeGreaterThan(1);
+});
+
+describe('the wait of 60 s over a real broker, a hundred times slower, with a clock that the test turns', () => {
+  const SLOWER = 100;
+  const STEP_MS = 25;
+
+  /** Turns the clock until the wait has ended and `untilMs` has passed; whoever is to come, comes at his time. */
+  async function waited(of: { untilMs: number; at: number; come: () => Promise<void> }) {
+    const clock = new SimulatedClock();
+    const { credential } = stand;
+    const line = new RailLine({
+      space: mesh.space,
+      principal: 'local.executor',
+      dial: () => ({ url: mesh.url, timeoutMs: 5_000, name: 'manager', credential }),
+      clock: { now: () => ({ monotonicMs: clock.now(), wallMs: clock.now() }) },
+    });
+    const bounds = Object.fromEntries(
+      Object.entries(railWaitBounds(managerNumbers)).map(([name, ms]) => [name, ms * SLOWER]),
+    ) as ReturnType<typeof railWaitBounds>;
+    const args = { challenge: 'c'.repeat(32) };
+    const input = { ...bounds, rail: ADMIN_RAIL, op: 'reloadStoreIdentity', args };
+    const actor = createActor(bindRailWait({ line }), { clock, input });
+    const isAtRest = () => {
+      const snapshot = actor.getSnapshot();
+      return snapshot.status !== 'active' || !snapshot.matches({ Waiting: 'Asking' });
+    };
+    const rest = () => until(isAtRest, () => [clock.now(), actor.getSnapshot().value, actor.getSnapshot().context]);
+    let [endedAt, hasCome] = [Number.NaN, false];
+    actor.start();
+    await rest();
+    for (let at = 0; at < of.untilMs; at += STEP_MS) {
+      if (!hasCome && at >= of.at) {
+        hasCome = true;
+        await of.come();
+      }
+      clock.increment(STEP_MS * SLOWER);
+      await rest();
+      if (Number.isNaN(endedAt) && actor.getSnapshot().status === 'done') endedAt = at + STEP_MS;
+    }
+    await line.close();
+    return { outcome: actor.getSnapshot().output, endedAt };
+  }
+
+  it.each([500, 30_000, 59_000, 59_900])(
+    'a daemon that binds at %i ms is found, and asked once (RAIL-04)',
+    async (at) => {
+      let asked: Asked[] = [];
+      const come = async () => {
+        asked = (await fakeDaemon(mesh, identity)).asked;
+      };
+      const { outcome, endedAt } = await waited({ untilMs: 60_000, at, come });
+      expect(outcome).toMatchObject({ type: 'wait.answered', data: { incarnation: 'i' } });
+      expect(endedAt).toBeGreaterThan(at);
+      expect(asked).toHaveLength(1);
+    },
+  );
+
+  it('without one it ends at 60 s, and whoever binds then is sent nothing in the minute after it', async () => {
+    let asked: Asked[] = [];
+    const come = async () => {
+      asked = (await fakeDaemon(mesh, identity)).asked;
+    };
+    const { outcome, endedAt } = await waited({ untilMs: 120_000, at: 60_000, come });
+    expect(outcome).toMatchObject({ type: 'wait.silent', message: expect.stringContaining('no responder is bound') });
+    expect(endedAt).toBe(60_000);
+    // What it had sent would have come before this.
+    await waitForRail((await standOf(mesh, { principal: 'local.other' })).ports, { waitMs: 30_000 });
+    expect(asked.map(({ from }) => from.id)).toEqual(['local.other']);
+  });
 });

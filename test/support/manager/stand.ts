@@ -1,12 +1,15 @@
 /** A manager's hands on a test mesh: its ports, and a rail whose daemon is the test itself. */
 import type { NatsConnection } from '@nats-io/nats-core';
+import { ProcessProof } from '../../../src/admin-ops.ts';
 import { endpointLedgerKey } from '../../../src/domain/auth-rows.ts';
 import { type ManagerNumbers, managerNumbers } from '../../../src/domain/manager-numbers.ts';
-import { buckets, railSubjects } from '../../../src/domain/subjects.ts';
+import { buckets, LEASE_KEY, railSubjects } from '../../../src/domain/subjects.ts';
 import { ManagerRows, type Written } from '../../../src/manager/auth-rows.ts';
 import { type EmbeddedPorts, managerPorts } from '../../../src/manager/embed.ts';
 import { revoker } from '../../../src/manager/revoker.ts';
 import type { Credential } from '../../../src/services/credential.ts';
+import { fsStore } from '../../../src/services/local/fs-store.ts';
+import { credsPath, openCreds } from '../../../src/services/local/mint.ts';
 import { readGuardedRow, writeRow } from '../../../src/services/nats/rows.ts';
 import type { Mesh } from '../mesh.ts';
 
@@ -89,6 +92,30 @@ export async function fakeDaemon(
   });
   await connection.flush();
   return { asked, stop: () => connection.close() };
+}
+
+/** A daemon in all but its work: it holds the lease row, and proves that it re-reads the files of the root. */
+export async function fakeHolder(
+  mesh: Mesh,
+  reply: (asked: Asked, nth: number) => object | string | undefined | Promise<object | string | undefined>,
+  row: object = {},
+): Promise<{ asked: Asked[]; stop(): Promise<void> }> {
+  const { root, space } = mesh;
+  const credential = openCreds(credsPath(root, space, 'delivery'));
+  if (credential === undefined) throw new Error('the mesh has no delivery credential');
+  const holder = { holder: 'local.delivery', incarnation: 'fake' };
+  const proof = new ProcessProof({ space, ...holder });
+  const at = Date.now();
+  const value = { ...holder, since: at, acquiredAt: at, ready: true, ...proof.row(credential), ...row };
+  const connection = await mesh.connect('delivery');
+  const written = await writeRow({ connection, bucket: buckets(space).delivery, key: LEASE_KEY, value });
+  if (written.kind !== 'stored') throw new Error(JSON.stringify(written));
+  const store = fsStore({ root, space });
+  return fakeDaemon(mesh, (asked, nth) =>
+    asked.op === 'reloadStoreIdentity'
+      ? { ok: true, data: proof.answer(store, asked.args.challenge) }
+      : reply(asked, nth),
+  );
 }
 
 export const gone = (principal: string) => ({
