@@ -83,6 +83,7 @@ async function workHere<O extends ManagerOp>(
       journal: silentJournal,
       processEpoch: () => 0,
       mayRenew: () => false,
+      serves: false,
     });
     const handler = handlers[op] as (args: ManagerArgs<O>) => Promise<object>;
     return { ...(await handler(args)) };

@@ -1,4 +1,5 @@
 /** What the manager's rail does: lifecycles of agents, attach sessions, and the gate. */
+import { rmSync } from 'node:fs';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
 import type { Credential } from '../services/credential.ts';
@@ -24,7 +25,16 @@ export interface ManagerWork {
   readonly journal: Journal;
   processEpoch(): number;
   readonly mayRenew: () => boolean;
+  /** Whether whoever does this serves in the family itself: then it cannot clear it. */
+  readonly serves: boolean;
 }
+
+/** A repair revokes and evicts the whole family before it opens the gate. */
+const keptOut: EmbeddedPorts['revoke'] = async () => ({
+  type: 'store.refused',
+  reason:
+    'the manager that was asked serves in this family and would evict itself: restart it, its start repairs the gate',
+});
 
 /** Where the credential of an agent lies on this root. */
 export const agentPath = (root: string, space: string, principal: string): string =>
@@ -33,6 +43,20 @@ export const agentPath = (root: string, space: string, principal: string): strin
 export function managerHandlers(of: ManagerWork): ManagerHandlers {
   const { root, space, ports, keys } = of;
   const sessions = new Map<string, Attached>();
+  const busy = new Set<string>();
+  const sessionPath = (session: string): string => credsPath(root, space, `sessions/${session}`);
+  /** One at a time for each session: a second holder would be one that nobody ends. */
+  const alone = async <T>(session: string, work: () => Promise<T>): Promise<T> => {
+    if (busy.has(session)) {
+      throw new Plane3Error('manager.session', { session, reason: 'it is being attached or detached just now' });
+    }
+    busy.add(session);
+    try {
+      return await work();
+    } finally {
+      busy.delete(session);
+    }
+  };
   const credentialOf = (principal: string): Credential => {
     const path = agentPath(root, space, principal);
     const current = openCreds(path);
@@ -76,34 +100,38 @@ export function managerHandlers(of: ManagerWork): ManagerHandlers {
       const { type: _, ...outcome } = await retire(ports, { principal });
       return { principal, ...outcome };
     },
-    attach: async ({ session }) => {
-      const attached = await attach(
-        {
-          ...ports,
-          family: of.family,
-          lifecycleUid: of.lifecycleUid,
-          issue: ({ principal }) => mint(keys, { profile: { profile: 'session', space, principal }, name: principal }),
-        },
-        { session },
-      );
-      if ('refused' in attached) {
-        throw new Plane3Error('manager.session', { session, reason: attached.refused.reason });
-      }
-      sessions.set(session, attached);
-      const path = credsPath(root, space, `sessions/${session}`);
-      keepCreds(path, attached.credential);
-      return { session, principal: attached.principal, creds: path };
-    },
-    detach: async ({ session }) => {
-      const attached = sessions.get(session);
-      if (attached === undefined) throw new Plane3Error('manager.session', { session, reason: 'it is not attached' });
-      sessions.delete(session);
-      const { end, reason } = await attached.end();
-      if (end !== 'ended') of.journal.tell('manager.session-kept', { session, reason });
-      return { session, end, reason };
-    },
+    attach: ({ session }) =>
+      alone(session, async () => {
+        const attached = await attach(
+          {
+            ...ports,
+            family: of.family,
+            lifecycleUid: of.lifecycleUid,
+            issue: ({ principal }) =>
+              mint(keys, { profile: { profile: 'session', space, principal }, name: principal }),
+          },
+          { session },
+        );
+        if ('refused' in attached) {
+          throw new Plane3Error('manager.session', { session, reason: attached.refused.reason });
+        }
+        sessions.set(session, attached);
+        const path = sessionPath(session);
+        keepCreds(path, attached.credential);
+        return { session, principal: attached.principal, creds: path };
+      }),
+    detach: ({ session }) =>
+      alone(session, async () => {
+        const attached = sessions.get(session);
+        if (attached === undefined) throw new Plane3Error('manager.session', { session, reason: 'it is not attached' });
+        sessions.delete(session);
+        rmSync(sessionPath(session), { force: true });
+        const { end, reason } = await attached.end();
+        if (end !== 'ended') of.journal.tell('manager.session-kept', { session, reason });
+        return { session, end, reason };
+      }),
     reconcileGate: async () => {
-      const { type: _, ...outcome } = await repairGate(ports, of.family);
+      const { type: _, ...outcome } = await repairGate(of.serves ? { ...ports, revoke: keptOut } : ports, of.family);
       return outcome;
     },
   };

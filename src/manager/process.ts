@@ -162,6 +162,7 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
     journal,
     processEpoch: () => processEpoch,
     mayRenew: () => actor.getSnapshot().context.mayRenew,
+    serves: true,
   });
   const standing = standingCredentials({ keys, space, store });
 

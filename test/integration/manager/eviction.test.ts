@@ -17,6 +17,7 @@ import {
   standOf,
   TroubledRows,
 } from '../../support/manager/stand.ts';
+import { secondServer } from '../../support/manager/system-user.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
 import { until } from '../../support/until.ts';
 
@@ -274,6 +275,27 @@ describe('a real daemon', () => {
     });
     expect(await stand.row(GATE)).toMatchObject({ state: 'frozen' });
     await newer.close();
+    await running.stop();
+  });
+
+  it('a page of connections that never comes leaves the gate frozen, and so does the repair after it', async () => {
+    const running = await startInProcess(mesh);
+    await giveHolders(stand, INSTANCE, ['local.h0']);
+    await secondServer(mesh, ({ offset }) =>
+      offset === 0 ? { server: { id: 'NSECOND' }, data: { offset, total: 1_025, connections: [] } } : undefined,
+    );
+    expect(await register(stand.ports, { ...INSTANCE, incarnation: 'one', waitMs: 30_000 })).toMatchObject({
+      end: 'unverified',
+      reason: 'local.h0 is not verified gone: the sweep was incomplete; server NSECOND still owes a page',
+    });
+    expect(await stand.row(GATE)).toMatchObject({ state: 'frozen' });
+    const other = await standOf(mesh, { principal: 'local.other' });
+    expect(await repairGate(other.ports, { ...INSTANCE, waitMs: 30_000 })).toMatchObject({
+      end: 'holder-unknown',
+      reason: expect.stringContaining('NSECOND still owes a page'),
+    });
+    expect(await stand.row(GATE)).toMatchObject({ state: 'frozen' });
+    await other.ports.close();
     await running.stop();
   });
 

@@ -1,4 +1,5 @@
 /** The manager process, in this process, against a real daemon and a real broker. */
+import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { endpointGateKey } from '../../../src/domain/auth-rows.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
@@ -79,6 +80,25 @@ it('a gate that a live one holds frozen refuses the start with its name and the 
   manager.stop('SIGTERM');
   await ended;
   await stand.ports.close();
+});
+
+it('without an evictor a start with nobody to verify serves; one with somebody is refused by the name of the file, until it is there (EVC-07)', async () => {
+  const { root, space } = suite.mesh;
+  const path = credsPath(root, space, 'evictor');
+  rmSync(path);
+  const first = await serving();
+  first.manager.stop('SIGTERM');
+  await first.ended;
+  const { ended } = await started();
+  expect(await ended).toMatchObject({
+    end: 'registration',
+    message: expect.stringContaining('evictor.creds is missing'),
+  });
+  keepCreds(path, await suite.mesh.credsFor('evictor'));
+  const last = await serving();
+  expect(last.journal.lines()).toContain('✓ manager: the frozen gate was repaired');
+  last.manager.stop('SIGTERM');
+  await last.ended;
 });
 
 it('a standing credential past half of its life is signed again with its own key, and offered to the daemon', async () => {
