@@ -281,20 +281,24 @@ describe('a real daemon', () => {
   it('a page of connections that never comes leaves the gate frozen, and so does the repair after it', async () => {
     const running = await startInProcess(mesh);
     await giveHolders(stand, INSTANCE, ['local.h0']);
+    const { publicKey, jwt } = await mesh.credsFor('session');
+    const connections = [{ cid: 9, authorized_user: publicKey, jwt }];
     await secondServer(mesh, ({ offset }) =>
-      offset === 0 ? { server: { id: 'NSECOND' }, data: { offset, total: 1_025, connections: [] } } : undefined,
+      offset === 0 ? { server: { id: 'NSECOND' }, data: { offset, total: 1_025, connections } } : undefined,
     );
     expect(await register(stand.ports, { ...INSTANCE, incarnation: 'one', waitMs: 30_000 })).toMatchObject({
       end: 'unverified',
       reason: 'local.h0 is not verified gone: the sweep was incomplete; server NSECOND still owes a page',
     });
     expect(await stand.row(GATE)).toMatchObject({ state: 'frozen' });
+    await stand.ports.close();
+    await stand.connection.close();
     const other = await standOf(mesh, { principal: 'local.other' });
     expect(await repairGate(other.ports, { ...INSTANCE, waitMs: 30_000 })).toMatchObject({
       end: 'holder-unknown',
       reason: expect.stringContaining('NSECOND still owes a page'),
     });
-    expect(await stand.row(GATE)).toMatchObject({ state: 'frozen' });
+    expect(await other.row(GATE)).toMatchObject({ state: 'frozen' });
     await other.ports.close();
     await running.stop();
   });

@@ -151,9 +151,14 @@ describe('the wait of 60 s over a real broker, a hundred times slower, with a cl
       dial: () => ({ url: mesh.url, timeoutMs: 5_000, name: 'manager', credential }),
       clock: { now: () => ({ monotonicMs: clock.now(), wallMs: clock.now() }) },
     });
-    const bounds = Object.fromEntries(
-      Object.entries(railWaitBounds(managerNumbers)).map(([name, ms]) => [name, ms * SLOWER]),
-    ) as ReturnType<typeof railWaitBounds>;
+    const usual = railWaitBounds(managerNumbers);
+    const bounds = {
+      waitMs: usual.waitMs * SLOWER,
+      firstGapMs: usual.firstGapMs * SLOWER,
+      gapLimitMs: usual.gapLimitMs * SLOWER,
+      gapFloorMs: usual.gapFloorMs * SLOWER,
+      attemptMs: usual.attemptMs * SLOWER,
+    };
     const args = { challenge: 'c'.repeat(32) };
     const input = { ...bounds, rail: ADMIN_RAIL, op: 'reloadStoreIdentity', args };
     const actor = createActor(bindRailWait({ line }), { clock, input });
