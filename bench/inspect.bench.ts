@@ -14,7 +14,7 @@ import { readAddress, urlOf } from '../src/inspector/address.ts';
 import { until } from '../test/support/until.ts';
 import type { Bench } from './bench.ts';
 import { type ChildDaemon, startDaemon } from './child.ts';
-import { rounded } from './fanout/copies.ts';
+import { rounded } from './figures.ts';
 import { addMembers, type BenchSpace, openSpace, posts, storeAll } from './space.ts';
 
 const CHANNEL = 'bench.general';

@@ -4,6 +4,7 @@ import { memberKey } from '../../src/domain/names.ts';
 import { entrySubject } from '../../src/domain/subjects.ts';
 import { type Outgoing, publishEach } from '../../src/services/nats/batch.ts';
 import { until } from '../../test/support/until.ts';
+import { rounded } from '../figures.ts';
 import { addMembers, type BenchSpace, openSpace, posts, storeAll, TIMEOUT_MS } from '../space.ts';
 import { openWriter } from '../writer.ts';
 
@@ -100,5 +101,3 @@ async function perSecond(count: number, work: () => Promise<void>): Promise<numb
   await work();
   return count / ((performance.now() - started) / 1000);
 }
-
-export const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits));

@@ -9,8 +9,9 @@ import { credsText, newPair, readCreds } from '../../src/services/credential.ts'
 import type { Outgoing } from '../../src/services/nats/batch.ts';
 import { until } from '../../test/support/until.ts';
 import { startDaemon } from '../child.ts';
+import { rounded } from '../figures.ts';
 import { addMembers, type BenchSpace, openSpace, posts, storeAll } from '../space.ts';
-import { type Durability, rounded } from './copies.ts';
+import type { Durability } from './copies.ts';
 
 const CHANNEL = 'bench.general';
 

@@ -3,9 +3,9 @@ import { jetstream } from '@nats-io/jetstream';
 import { deliveryConsumer, streams } from '../../src/domain/subjects.ts';
 import { publishOne } from '../../src/services/nats/batch.ts';
 import { startDaemon } from '../child.ts';
+import { quantile, rounded } from '../figures.ts';
 import { railJoin } from '../rail.ts';
 import { openSpace, posts, TIMEOUT_MS } from '../space.ts';
-import { rounded } from './copies.ts';
 
 const CHANNEL = 'bench.general';
 const MEMBERS = 10;
@@ -78,6 +78,3 @@ export async function measureLatency(of: { seconds: number; say: (line: string) 
 
 /** The load's own pace; nothing is waited for with it. */
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-const quantile = (values: readonly number[], q: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? Number.NaN;

@@ -4,8 +4,8 @@ import { memberKey } from '../../src/domain/names.ts';
 import { entrySubject } from '../../src/domain/subjects.ts';
 import { until } from '../../test/support/until.ts';
 import { startDaemon } from '../child.ts';
+import { mib, rounded } from '../figures.ts';
 import { addMembers, openSpace, posts, storeAll } from '../space.ts';
-import { rounded } from './copies.ts';
 
 const CHANNEL = 'bench.general';
 
@@ -70,5 +70,3 @@ async function watchRss(ask: () => Promise<{ rss: number }>, forMs: number): Pro
   }
   return peak;
 }
-
-const mib = (bytes: number): number => Math.round(bytes / 2 ** 20);

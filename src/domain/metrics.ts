@@ -152,6 +152,13 @@ export const metrics = defineMetrics({
     tally: 'mentions.missed',
     panel: 'Lost and foreign',
   },
+  plane3_lanes_placed_total: {
+    kind: 'counter',
+    help: 'Lanes that found their place: kept from when the lane rested, or read from the store.',
+    labels: ['how'],
+    tally: 'lanes.placed',
+    panel: 'Flow',
+  },
   plane3_lanes_given_up_total: {
     kind: 'counter',
     help: 'Lanes of members without an ACL row that were given up; what is owed is kept.',

@@ -115,7 +115,8 @@ export function bindReader(services: DeliveryServices) {
     actions: {
       forgetLane: (_, { member, end }) => {
         const serving = period();
-        serving.desks.drop(member);
+        if (end === 'rested') serving.desks.rest(member);
+        else serving.desks.drop(member);
         // Whoever was given up is not met again for the same figures; anybody else is, if something is left.
         if (end !== 'given-up') serving.survey.forget(member);
       },

@@ -11,8 +11,8 @@ export interface Batch {
 export type HowSettled = 'confirmed' | 'terminated';
 
 export class Desk {
-  /** Copies that were handed off and not confirmed: DLV sequence → what it is a copy of. */
-  readonly awaiting = new Map<number, HeldCopy>();
+  /** Copies that were handed off and not confirmed: DLV sequence → INBOX sequence of the entry. */
+  readonly awaiting = new Map<number, number>();
   /** Copies that are not allowed any more, or are none of ours. */
   refused: HeldCopy[] = [];
   /** INBOX sequences to be removed. */
@@ -43,13 +43,13 @@ export class Desk {
 
   /** A copy was confirmed or terminated. True when the lane knew it; what it does not know yet is remembered. */
   settle(copySeq: number, how: HowSettled): boolean {
-    const copy = this.awaiting.get(copySeq);
-    if (copy === undefined) {
+    const entrySeq = this.awaiting.get(copySeq);
+    if (entrySeq === undefined) {
       this.early.set(copySeq, how);
       return false;
     }
     this.awaiting.delete(copySeq);
-    this.settled.push(copy.entrySeq);
+    this.settled.push(entrySeq);
     return true;
   }
 
@@ -57,7 +57,7 @@ export class Desk {
   await(copies: readonly HeldCopy[]): { seq: number; how: HowSettled }[] {
     const settled: { seq: number; how: HowSettled }[] = [];
     for (const copy of copies) {
-      this.awaiting.set(copy.seq, copy);
+      this.awaiting.set(copy.seq, copy.entrySeq);
       const how = this.early.get(copy.seq);
       if (how === undefined) continue;
       this.settle(copy.seq, how);
@@ -66,33 +66,5 @@ export class Desk {
     const last = copies.at(-1)?.seq ?? 0;
     for (const seq of this.early.keys()) if (seq <= last) this.early.delete(seq);
     return settled;
-  }
-}
-
-/** The desks of the lanes that live now, by `owner.actor.uid`. */
-export class Desks {
-  readonly #desks = new Map<string, Desk>();
-
-  /** The member's desk; an empty one when its lane has not recovered its place yet. */
-  of(key: string): Desk {
-    return this.#desks.get(key) ?? this.renew(key);
-  }
-
-  find(key: string): Desk | undefined {
-    return this.#desks.get(key);
-  }
-
-  renew(key: string): Desk {
-    const desk = new Desk();
-    this.#desks.set(key, desk);
-    return desk;
-  }
-
-  drop(key: string): void {
-    this.#desks.delete(key);
-  }
-
-  clear(): void {
-    this.#desks.clear();
   }
 }

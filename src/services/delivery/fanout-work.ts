@@ -41,6 +41,8 @@ export interface FanoutPorts {
   /** Largest message that the broker takes, in bytes. */
   maxPayload(): number;
   readonly copier: Copier;
+  /** True for a member whose lane rests with a full window. */
+  readonly isFull: (member: string) => boolean;
 }
 
 const LOOK_EVERY_MS = 5_000;
@@ -210,7 +212,7 @@ export class FanoutWork {
     return this.#ports.copier.storeEach(this.#round.entries);
   }
 
-  /** Acknowledges the round's posts, and answers who got something. */
+  /** Acknowledges the round's posts, and answers who got something and has room for it. */
   async settle(): Promise<{ type: 'posts.settled'; posts: number; members: string[] }> {
     const { posts, entries } = this.#round;
     this.#ports.posts.settle({ posts: this.#early.settle(posts) });
@@ -223,7 +225,7 @@ export class FanoutWork {
     }
     await this.#ports.shortfalls.flush();
     await this.#lookNowAndThen();
-    const members = [...new Set(entries.map((entry) => entry.key))];
+    const members = [...new Set(entries.map((entry) => entry.key))].filter((key) => !this.#ports.isFull(key));
     return { type: 'posts.settled', posts: posts.length, members };
   }
 

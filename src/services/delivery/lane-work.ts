@@ -9,7 +9,8 @@ import { planLane } from '../../domain/lane-plan.ts';
 import type { Member } from '../../domain/names.ts';
 import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
-import type { Desk, Desks, HowSettled } from './desk.ts';
+import type { Desk, HowSettled } from './desk.ts';
+import type { Desks } from './desks.ts';
 import { asJudged, memberOf, openJudge } from './judge.ts';
 
 export interface LanePorts {
@@ -48,7 +49,7 @@ export class LaneWork {
 
   /** A confirmation was seen. True when the member's lane knew the copy. */
   settled({ key, copySeq, how }: { key: string; copySeq: number; how: HowSettled }): boolean {
-    const isKnown = this.#desks.find(key)?.settle(copySeq, how) ?? false;
+    const isKnown = this.#desks.settle(key, copySeq, how);
     if (isKnown) this.#tellSettled(key, [{ seq: copySeq, how }]);
     return isKnown;
   }
@@ -59,8 +60,11 @@ export class LaneWork {
   }
 
   async recover(key: string) {
-    const { copies, rows } = this.#ports;
+    const { copies, rows, tally } = this.#ports;
     const member = memberOf(key);
+    const kept = this.#desks.resume(key);
+    tally.add('lanes.placed', kept === undefined ? 'read' : 'kept');
+    if (kept !== undefined) return resumed(kept);
     const desk = this.#desks.renew(key);
     const [held, mark] = await Promise.all([copies.held({ member }), rows.mark({ member })]);
     if (held.kind === 'silent' || mark.kind === 'silent') return SILENT;
@@ -130,7 +134,7 @@ export class LaneWork {
     if (page.kind === 'silent') return SILENT;
     const last = page.entries.at(-1)?.seq;
     if (last === undefined) return { type: 'batch.empty', met: waiting } as const;
-    const copied = new Set([...desk.awaiting.values()].map((copy) => copy.entrySeq));
+    const copied = new Set(desk.awaiting.values());
     const met = page.more ? 0 : waiting;
     const judge = await openJudge(
       rows,
@@ -232,6 +236,16 @@ export class LaneWork {
     return written.kind === 'stored' ? ({ type: 'mark.stored' } as const) : SILENT;
   }
 }
+
+/** A place that was kept while the lane rested. Whether something arrived meanwhile is asked of the store, from there on. */
+const resumed = ({ awaiting, settled, refused }: Desk) =>
+  ({
+    type: 'place.recovered',
+    waiting: 1,
+    outstanding: awaiting.size,
+    settled: settled.length,
+    refused: refused.length,
+  }) as const;
 
 const keyOf = (member: Member): string => `${member.owner}.${member.actor}.${member.uid}`;
 

@@ -10,7 +10,7 @@ import type { Clock, Copies, Entries, Journal, Posts, Rails, Rows, RowWatch, Sil
 import type { Tally } from '../tally.ts';
 import { ChannelSightings } from './channel-sightings.ts';
 import { Copier } from './copier.ts';
-import { Desks } from './desk.ts';
+import { Desks } from './desks.ts';
 import { FanoutWork, type Unsettled } from './fanout-work.ts';
 import { InHand } from './in-hand.ts';
 import { LaneWork } from './lane-work.ts';
@@ -85,12 +85,14 @@ export class ServingPeriod {
     this.#tell = tell;
     const owed = new OwedCounts();
     const shortfalls = new Shortfalls({ rows: ports.rows, clock: setting.clock });
-    const shared = { ...ports, ...setting, index: this.index, owed, reviews: this.#reviews, shortfalls };
+    const doubt = (member: string) => this.desks.doubt(member);
+    const shared = { ...ports, ...setting, index: this.index, owed, reviews: this.#reviews, shortfalls, doubt };
     const maxPayload = () => ports.maxPayload();
     this.lanes = new LaneWork({ ...shared, maxPayload }, this.desks);
     this.withdrawals = new Withdrawals(shared, this.desks);
     this.copier = new Copier({ ...shared, lanes: this.lanes });
-    this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier }, of.unsettled);
+    const isFull = (member: string) => this.desks.isFull(member, setting.window);
+    this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier, isFull }, of.unsettled);
     this.survey = new Survey({ ...shared, passedOver: (member) => void this.#review(member, { again: true }) });
     this.memberships = new MembershipWork({
       ...shared,
@@ -112,8 +114,9 @@ export class ServingPeriod {
       member: (channel, member, row, revision) => this.index.applyMember(channel, member, row, revision),
       acl: (member, acl, revision) => {
         this.index.applyAcl(member, acl, revision);
-        if (following && !this.#ended.signal.aborted)
-          this.#tell({ type: 'rows.changed', members: [memberKey(member)] });
+        if (!following || this.#ended.signal.aborted) return;
+        this.desks.doubt(memberKey(member));
+        this.#tell({ type: 'rows.changed', members: [memberKey(member)] });
       },
       lost: (why) => {
         if (!this.#ended.signal.aborted) this.#tell({ type: 'stores.lost', why });
@@ -165,6 +168,7 @@ export class ServingPeriod {
 
   #review(member: string, of: ReviewOf) {
     const answer = this.#reviews.ask(member, of);
+    this.desks.doubt(member);
     this.#tell({ type: 'review.asked', member });
     return answer;
   }

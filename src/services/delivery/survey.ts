@@ -11,6 +11,9 @@ export interface SurveyPorts {
   readonly copies: Copies;
   readonly journal: Journal;
   readonly tally: Tally;
+  readonly window: number;
+  /** What a resting lane remembers is not to be relied on: the store says otherwise. */
+  readonly doubt: (member: string) => void;
   /** The member's durable left copies behind: its lane has to look at them. */
   readonly passedOver: (member: string) => void;
 }
@@ -28,10 +31,11 @@ export class Survey {
 
   /**
    * `all`: everybody who is owed something or holds a copy. Otherwise those for whom there is something to do (not every
-   * entry has its copy, or the other way round) and whose figures are not the ones that a lane has already met.
+   * entry has its copy, or the other way round) and whose figures are not the ones that a lane has already met. A member
+   * whose window is full waits for its own confirmations: there is nothing to do for it, however much is pending.
    */
   async make({ all }: { all: boolean }) {
-    const { entries, copies } = this.#ports;
+    const { entries, copies, window, doubt } = this.#ports;
     const [owed, held] = await Promise.all([entries.counts({}), copies.counts({})]);
     if (owed.kind === 'silent' || held.kind === 'silent') return { type: 'broker.silent' } as const;
     await this.#removeForeign('INBOX', entries, owed);
@@ -42,8 +46,10 @@ export class Survey {
       const [entriesNow, copiesNow] = [owed.counts.get(key) ?? 0, held.counts.get(key) ?? 0];
       const figure = `${entriesNow}/${copiesNow}`;
       figures.set(key, figure);
-      if (all || (entriesNow !== copiesNow && this.#seen.get(key) !== figure)) members.push(key);
+      const isFull = copiesNow >= window && entriesNow > copiesNow;
+      if (all || (entriesNow !== copiesNow && !isFull && this.#seen.get(key) !== figure)) members.push(key);
     }
+    for (const member of members) doubt(member);
     this.#seen = figures;
     if (!all) for (const key of await this.#suspicions.confirm(held.counts)) this.#ports.passedOver(key);
     return { type: 'survey.made', members } as const;

@@ -5,7 +5,8 @@
 import type { Member } from '../../domain/names.ts';
 import type { Copies, Entries, HeldCopy, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
-import type { Desk, Desks } from './desk.ts';
+import type { Desk } from './desk.ts';
+import type { Desks } from './desks.ts';
 import { asJudged, memberOf, openJudge } from './judge.ts';
 import type { OwedCounts } from './owed.ts';
 import { handOffAgain } from './passed-over.ts';
