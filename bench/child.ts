@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Mesh } from '../test/support/mesh.ts';
+import type { MeshSpace } from '../test/support/mesh-space.ts';
 
 export interface ChildDaemon {
   readonly process: ChildProcess;
@@ -14,7 +14,7 @@ export interface ChildDaemon {
 }
 
 /** `inspect`: with the inspector open on a free port. */
-export async function startDaemon(mesh: Mesh, { inspect = false } = {}): Promise<ChildDaemon> {
+export async function startDaemon(mesh: MeshSpace, { inspect = false } = {}): Promise<ChildDaemon> {
   const started = performance.now();
   const words = [mesh.space, mesh.root, mesh.url, ...(inspect ? ['inspect'] : [])];
   const child = fork(fileURLToPath(new URL('daemon-child.ts', import.meta.url)), words, {

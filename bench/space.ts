@@ -21,6 +21,7 @@ import { systemClock } from '../src/services/local/clock.ts';
 import { BATCH_MAX, type Outgoing, publishBatch } from '../src/services/nats/batch.ts';
 import type { Journal } from '../src/services/ports.ts';
 import { type Mesh, type MeshOptions, startMesh } from '../test/support/mesh.ts';
+import type { MeshSpace } from '../test/support/mesh-space.ts';
 
 const encoder = new TextEncoder();
 export const TIMEOUT_MS = 30_000;
@@ -33,16 +34,20 @@ export function heldFence(): Fence {
   return fence;
 }
 
-export interface BenchSpace {
-  readonly mesh: Mesh;
+export interface SpaceAtHand<M extends MeshSpace = MeshSpace> {
+  readonly mesh: M;
   /** May do everything that the measurement needs: the rights of the daemon. */
   readonly delivery: NatsConnection;
   readonly manager: NatsConnection;
 }
+export type BenchSpace = SpaceAtHand<Mesh>;
+
+export async function atHand<M extends MeshSpace>(mesh: M): Promise<SpaceAtHand<M>> {
+  return { mesh, delivery: await mesh.connect('delivery'), manager: await mesh.connect('manager') };
+}
 
 export async function openSpace(options: MeshOptions): Promise<BenchSpace> {
-  const mesh = await startMesh(options);
-  return { mesh, delivery: await mesh.connect('delivery'), manager: await mesh.connect('manager') };
+  return atHand(await startMesh(options));
 }
 
 /** Stores messages in atomic batches as fast as they go. */
@@ -59,7 +64,7 @@ export async function storeAll(connection: NatsConnection, messages: readonly Ou
 
 /** Makes members of a channel by their rows alone: an ACL row and an active membership from the beginning. */
 export async function addMembers(
-  space: BenchSpace,
+  space: SpaceAtHand,
   of: { channel: string; count: number; durables?: boolean },
 ): Promise<Member[]> {
   const { mesh, delivery, manager } = space;

@@ -10,17 +10,16 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { describeDifference } from '../../src/domain/differences.ts';
 import type { LayoutOptions } from '../../src/domain/layout.ts';
-import type { Profile, ProfileName } from '../../src/domain/profiles.ts';
-import { type AddedAgent, addAgent } from '../../src/manager/lifecycle.ts';
-import type { Credential, SigningPair } from '../../src/services/credential.ts';
-import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../../src/services/local/auth-store.ts';
+import type { Credential } from '../../src/services/credential.ts';
+import { type OperatorKeys, operatorKeys, spaceKeys } from '../../src/services/local/auth-store.ts';
 import { type BrokerOutcome, brokerLog, startBroker, stopBroker } from '../../src/services/local/broker.ts';
 import type { Durability } from '../../src/services/local/broker-config.ts';
-import { credsPath, keepCreds, mint } from '../../src/services/local/mint.ts';
+import { credsPath, keepCreds } from '../../src/services/local/mint.ts';
 import { findNatsServer, type NatsServer } from '../../src/services/local/nats-binary.ts';
 import { connectOptions } from '../../src/services/nats/connect.ts';
 import { provision } from '../../src/services/nats/provision.ts';
 import { selfSigned, type TestCertificate } from './certificate.ts';
+import { type MeshSpace, spaceOf } from './mesh-space.ts';
 import { until } from './until.ts';
 
 export interface MeshOptions extends Partial<LayoutOptions> {
@@ -34,39 +33,16 @@ export interface MeshOptions extends Partial<LayoutOptions> {
   readonly open?: boolean;
   /** False leaves the store empty. */
   readonly provisioned?: boolean;
+  /** Further spaces on the same broker, each with an account of its own, provisioned alike. */
+  readonly besides?: readonly string[];
 }
 
-/** What a profile's credential may be asked to differ in. */
-export interface CredentialFacts {
-  readonly principal?: string;
-  readonly name?: string;
-  readonly lifeS?: number | null;
-  /** Key to keep; a new one unless told. */
-  readonly pair?: SigningPair;
-  /** Account that an observer may look at; the space's own unless told. */
-  readonly account?: string;
-}
-
-export interface Mesh {
-  readonly space: string;
-  /** Folder that has the `.cotal` of this mesh. */
-  readonly root: string;
-  readonly url: string;
+export interface Mesh extends MeshSpace {
   readonly binary: NatsServer;
   readonly operator: OperatorKeys;
-  readonly keys: SpaceKeys;
   readonly tls: TestCertificate | undefined;
-  /** Pid of the running broker. */
-  pid(): number;
-  credsFor(profile: Exclude<ProfileName, 'agent'>, facts?: CredentialFacts): Promise<Credential>;
-  /** A connection with this profile's rights or this credential; it comes back by itself, and ends with the mesh. */
-  connect(who: Exclude<ProfileName, 'agent'> | Credential): Promise<NatsConnection>;
-  addAgent(asked: {
-    name: string;
-    owner?: string;
-    read?: readonly string[];
-    post?: readonly string[];
-  }): Promise<AddedAgent>;
+  /** Those of `besides`, in their order. */
+  readonly others: readonly MeshSpace[];
   /** Stops the broker and starts it again on the same port and store. */
   restartBroker(): Promise<void>;
   stopBroker(): Promise<void>;
@@ -79,56 +55,14 @@ export interface Mesh {
   dispose(): Promise<void>;
 }
 
-const principalOf: Record<Exclude<ProfileName, 'agent'>, string> = {
-  delivery: 'local.delivery',
-  manager: 'local.manager',
-  serve: 'local.serve',
-  operator: 'local.operator',
-  session: 'local.session_a',
-  provisioner: 'local.provisioner',
-  observer: 'local.observer',
-  evictor: 'local.evictor',
-  claims: 'local.claims',
-  scheduler: 'local.scheduler',
-};
-
 export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
   const { space = 'main', durability = 'relaxed', open = false } = options;
   const root = mkdtempSync(join(tmpdir(), 'plane3-mesh-'));
   const tls = options.tls === true ? selfSigned(join(root, 'tls')) : undefined;
   const [binary, operator] = await Promise.all([findNatsServer(), operatorKeys({ root, create: true })]);
-  const keys = await spaceKeys({ root, space, create: true });
+  const names = [space, ...(options.besides ?? [])];
   const connections = new Set<NatsConnection>();
 
-  const credsFor: Mesh['credsFor'] = (profile, facts = {}) => {
-    const principal = facts.principal ?? principalOf[profile];
-    const more = {
-      ...(facts.lifeS === undefined ? {} : { lifeS: facts.lifeS }),
-      ...(facts.pair === undefined ? {} : { pair: facts.pair }),
-    };
-    return mint(
-      { operator, space: keys },
-      { profile: profileOf(profile, principal, facts), name: facts.name ?? principal, ...more },
-    );
-  };
-  const profileOf = (profile: Exclude<ProfileName, 'agent'>, principal: string, facts: CredentialFacts): Profile => {
-    switch (profile) {
-      case 'delivery':
-      case 'provisioner':
-      case 'scheduler':
-        return { profile, space };
-      case 'manager':
-      case 'serve':
-      case 'operator':
-      case 'session':
-        return { profile, space, principal };
-      case 'observer':
-        return { profile, account: facts.account ?? keys.account.publicKey };
-      case 'evictor':
-      case 'claims':
-        return { profile };
-    }
-  };
   const dial = (credential: Credential | undefined, to: string, reconnect: boolean): Promise<NatsConnection> =>
     connect({
       ...connectOptions({
@@ -141,7 +75,20 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
       ...(reconnect ? { maxReconnectAttempts: -1, reconnectTimeWait: 50, reconnectJitter: 0 } : {}),
     });
 
-  const provisioner = await credsFor('provisioner', { lifeS: null });
+  const keysOf = (name: string) => spaceKeys({ root, space: name, create: false });
+  const connectAs = async (credential: Credential): Promise<NatsConnection> => {
+    const connection = await dial(credential, url, true);
+    connections.add(connection);
+    return connection;
+  };
+  const spaces: MeshSpace[] = [];
+  for (const name of names) {
+    const keys = await spaceKeys({ root, space: name, create: true });
+    spaces.push(spaceOf({ root, space: name, keys, operator, url: () => url, pid: () => live().pid ?? 0, connectAs }));
+  }
+  const [first, ...others] = spaces;
+  if (first === undefined) throw new Error('a mesh has a space');
+  const provisioners = await Promise.all(spaces.map((each) => each.credsFor('provisioner', { lifeS: null })));
   let child: ChildProcess | undefined;
   let url = '';
   const start = async (port: number): Promise<void> => {
@@ -151,9 +98,9 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
       durability,
       binary,
       log: brokerLog(root, space),
-      ...(open ? {} : { auth: { operator, spaces: [await spaceKeys({ root, space, create: false })] } }),
+      ...(open ? {} : { auth: { operator, spaces: await Promise.all(names.map(keysOf)) } }),
       ...(tls === undefined ? {} : { tls }),
-      dial: (to) => dial(provisioner, to, false),
+      dial: (to) => dial(provisioners[0], to, false),
     });
     if (outcome.kind !== 'started') throw new Error(`the broker of the test: ${JSON.stringify(outcome)}`);
     child = outcome.child;
@@ -178,53 +125,29 @@ export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
     await Promise.all([...connections].map(isBack));
   };
 
-  const connectAs: Mesh['connect'] = async (who) => {
-    const credential = typeof who === 'string' ? await credsFor(who) : who;
-    const connection = await dial(credential, url, true);
-    connections.add(connection);
-    return connection;
-  };
-  let manager: Promise<NatsConnection> | undefined;
-
   await start(-1);
-  if (!open && options.provisioned !== false) {
-    const connection = await dial(provisioner, url, false);
-    const outcome = await provision({ ...options, connection, space });
-    await connection.close();
-    if (outcome.kind === 'differs') throw new Error(outcome.differences.map(describeDifference).join('\n'));
-    if (outcome.kind === 'failed') throw new Error(JSON.stringify(outcome));
-  }
-  if (!open) {
+  for (const [i, each] of open ? [] : spaces.entries()) {
+    if (options.provisioned !== false) {
+      const connection = await dial(provisioners[i], url, false);
+      const outcome = await provision({ ...options, connection, space: each.space });
+      await connection.close();
+      if (outcome.kind === 'differs') throw new Error(outcome.differences.map(describeDifference).join('\n'));
+      if (outcome.kind === 'failed') throw new Error(JSON.stringify(outcome));
+    }
     const kept =
       options.sysAccountCreds === false ? ['delivery' as const] : (['delivery', 'observer', 'evictor'] as const);
-    for (const name of kept) keepCreds(credsPath(root, space, name), await credsFor(name));
+    for (const name of kept) keepCreds(credsPath(root, each.space, name), await each.credsFor(name));
   }
 
   return {
-    space,
-    root,
+    ...first,
     get url() {
       return url;
     },
+    others,
     binary,
     operator,
-    keys,
     tls,
-    pid: () => live().pid ?? 0,
-    credsFor,
-    connect: connectAs,
-    addAgent: async ({ name, owner, read = [], post = [] }) => {
-      manager ??= connectAs('manager');
-      return addAgent({
-        connection: await manager,
-        keys: { operator, space: keys },
-        name,
-        ...(owner === undefined ? {} : { owner }),
-        read,
-        post,
-        by: { managerInstance: 'test', processEpoch: 1 },
-      });
-    },
     restartBroker: async () => {
       await end();
       await again();
