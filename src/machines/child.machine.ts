@@ -243,7 +243,12 @@ export const childMachine = child.createMachine({
         },
         Proving: {
           invoke: [watch, prove],
-          after: { patience: { target: '#child.Running.Unbound', actions: isUnbound } },
+          initial: 'Due',
+          states: {
+            Due: { after: { patience: { target: 'Overdue', actions: isUnbound } } },
+            /** It was warned of; it is announced all the same once it is bound. */
+            Overdue: {},
+          },
           on: {
             'serving.proved': {
               target: '#child.Running.Serving',

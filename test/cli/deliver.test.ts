@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { encodeUser } from '@nats-io/jwt';
@@ -153,6 +153,27 @@ describe('cotal deliver', () => {
     expect(ws.log()).toContain(named);
     expect(ran.stderr).not.toContain('not a credential');
     // `up` makes it anew.
+    expect((await ws.run(['up', '--detach'])).code).toBe(0);
+  });
+
+  it('names a record of the mesh that is corrupt or another space’s, and claims nothing; up does the same', async () => {
+    await withoutDaemon();
+    const path = ws.file('../../home/meshes/space.KEY.json');
+    const text = readFileSync(path, 'utf8');
+    for (const wrong of [text.slice(0, text.length / 2), text.replace('"main"', '"other"')]) {
+      writeFileSync(path, wrong);
+      const ran = await ws.run(DELIVER);
+      expect([ran.code, ran.stderr]).toEqual([
+        1,
+        expect.stringContaining('meshes/space.6d61696e.json cannot be read: it is'),
+      ]);
+    }
+    const up = await ws.run(['up', '--detach']);
+    expect([up.code, up.stderr]).toEqual([
+      1,
+      expect.stringContaining('meshes/space.6d61696e.json cannot be read: it is'),
+    ]);
+    writeFileSync(path, text);
     expect((await ws.run(['up', '--detach'])).code).toBe(0);
   });
 

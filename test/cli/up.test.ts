@@ -108,7 +108,7 @@ describe('cotal up', () => {
     expect(ws.processes()).toEqual([]);
   });
 
-  it('in the foreground warns of a replacement that does not bind, with the line of a start', async () => {
+  it('in the foreground warns of a replacement that does not bind, with the line of a start, and announces it when it does', async () => {
     const up = ws.start(UP, { env: { COTAL_DELIVERY_LAUNCH_PATIENCE_MS: '8000' } });
     await until(async () => (await ws.run(['doctor'])).code === 0, up.stderr, 60_000);
     const { length } = up.stderr();
@@ -127,9 +127,25 @@ describe('cotal up', () => {
     expect(up.stderr().slice(length)).toContain(restarting('SIGKILL'));
     expect(up.stderr().slice(length)).not.toContain(AGAIN);
     kill(replacement, 'SIGCONT');
-    await until(async () => (await ws.run(['doctor'])).code === 0, up.stderr, 60_000);
+    await until(() => up.stderr().slice(length).includes(AGAIN), up.stderr, 60_000);
     up.kill('SIGTERM');
     expect((await up.ended).code).toBe(0);
+  });
+
+  it('in the foreground goes on with nowhere to write to any more: the daemon is replaced, and a signal stops all of it', async () => {
+    const up = await foreground();
+    const before = ws.recorded('delivery');
+    up.hangUp();
+    kill(before, 'SIGKILL');
+    await replaced(before);
+    await until(
+      async () => (await ws.run(['doctor'])).code === 0,
+      () => ws.log(),
+      60_000,
+    );
+    up.kill('SIGTERM');
+    expect(await up.ended).toEqual({ code: 0, signal: null });
+    expect(ws.processes()).toEqual([]);
   });
 
   it('in the foreground waits for the stop that is running when the broker exits under it (U4)', async () => {

@@ -40,6 +40,8 @@ export interface Running {
   readonly stderr: () => string;
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): void;
+  /** Closes what it writes to, as a terminal that is gone. */
+  hangUp(): void;
 }
 
 type Word = string | number;
@@ -106,6 +108,10 @@ export class Workstation {
         child.once('exit', (code, signal) => setImmediate(() => resolve({ code, signal })));
       }),
       kill: (signal) => void child.kill(signal),
+      hangUp: () => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      },
     };
   }
 

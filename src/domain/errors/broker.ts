@@ -27,6 +27,11 @@ export const brokerErrors = defineErrors({
     template: '{path} cannot be read: {reason}',
     help: 'It was left as it is. Restore it from a backup, or move it away and run "cotal up" again.',
   },
+  'file.unwritable': {
+    kind: 'fatal',
+    template: '{path} cannot be written: {reason}',
+    help: 'What was there before is there still. Make room (ENOSPC, EDQUOT) or give the right to write (EACCES, EROFS), then run the same command again.',
+  },
   'file.locked': {
     kind: 'retry',
     template: '{path} is held by process {pid}',

@@ -8,11 +8,14 @@ import { Plane3Error } from '../../domain/errors/catalogue.ts';
 export const SECRET_FILE = 0o600;
 export const SECRET_FOLDER = 0o700;
 
-/** Writes a file by one rename, synced first; its folder is made when it is missing. */
+/**
+ * Writes a file by one rename, synced first; its folder is made when it is missing.
+ * @throws Plane3Error `file.unwritable` naming the path; what was there before is there still.
+ */
 export function writeAtomic(path: string, data: string | Uint8Array, mode = 0o644, folderMode = 0o755): void {
-  mkdirSync(dirname(path), { recursive: true, mode: folderMode });
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: folderMode });
     const file = openSync(fresh, 'wx', mode);
     try {
       writeFileSync(file, data);
@@ -23,7 +26,8 @@ export function writeAtomic(path: string, data: string | Uint8Array, mode = 0o64
     renameSync(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
-    throw error;
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new Plane3Error('file.unwritable', { path, reason }, { cause: error });
   }
 }
 

@@ -7,7 +7,7 @@
  *   <what>.<key>.pid.stopping    the reservation of a stop
  *   <what>.<key>.stopped         somebody wants it stopped; whoever would start it again looks first
  */
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { spaceKey } from '../../domain/names.ts';
 import {
@@ -58,7 +58,7 @@ export function processRecord(name: ProcessName): ProcessRecord {
 
 /** Says that this process has begun to start; by whoever knows it first, it or its launcher. */
 export const recordStarting = (name: ProcessName, process: RecordedIdentity): void =>
-  writeFileSync(startingPath(name, process.pid), recordText(process));
+  writeAtomic(startingPath(name, process.pid), recordText(process));
 
 /** Writes the record of a process that cannot do it itself: the broker. */
 export const recordOther = (name: ProcessName, process: RecordedIdentity): void =>

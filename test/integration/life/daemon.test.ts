@@ -1,9 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { buckets, LEASE_KEY } from '../../../src/domain/subjects.ts';
 import { ServingPeriod } from '../../../src/services/delivery/period.ts';
 import { recordMesh } from '../../../src/services/local/mesh-registry.ts';
 import { readRow } from '../../../src/services/nats/rows.ts';
+import { Agent, texts } from '../../support/delivery/agent.ts';
+import { type DaemonProcess, startProcess } from '../../support/delivery/daemon.ts';
 import { startStored } from '../../support/delivery/stored.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
 import { until } from '../../support/until.ts';
@@ -101,5 +105,40 @@ describe('a daemon', () => {
     const running = await daemonOf(mesh);
     await running.started();
     expect((await running.stop()).end).toBe('stopped');
+  });
+
+  /** No file of the process may grow: the kernel refuses its writes as it does on a full disk. */
+  const fillDisk = ({ process }: DaemonProcess) =>
+    execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=0:0']);
+  const filesOf = (mesh: Mesh) => readdirSync(join(mesh.root, '.cotal')).filter((file) => file.startsWith('delivery'));
+
+  it('whose own disk is full does not start: it names the file that it could not write, and claims and leaves nothing', async () => {
+    const mesh = await open();
+    const daemon = startProcess(mesh, { env: { ...QUICK, COTAL_HOME: mesh.root } });
+    onTestFinished(() => daemon.kill());
+    daemon.process.kill('SIGSTOP');
+    fillDisk(daemon);
+    daemon.process.kill('SIGCONT');
+    expect(await daemon.exit).toBe(1);
+    const path = join(mesh.root, '.cotal', 'delivery.6d61696e.starting.');
+    expect(daemon.stderr()).toContain(`✗ delivery: ${path}${daemon.process.pid} cannot be written: EFBIG\n`);
+    expect(filesOf(mesh)).toEqual([]);
+    const connection = await mesh.connect('delivery');
+    const row = await readRow({ connection, bucket: buckets(mesh.space).delivery, key: LEASE_KEY });
+    expect(row).toEqual({ kind: 'absent', revision: 0, deleted: false });
+  });
+
+  it('whose own disk is full while it serves goes on serving, and removes its record when it stops', async () => {
+    const mesh = await open();
+    const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
+    const daemon = startProcess(mesh, { env: { ...QUICK, COTAL_HOME: mesh.root } });
+    onTestFinished(() => daemon.kill());
+    await daemon.serving();
+    fillDisk(daemon);
+    await bob.join('team');
+    await alice.post('team', { text: 'no room' });
+    expect(texts(await bob.read(1, 20_000))).toEqual(['no room']);
+    expect(await daemon.stop()).toBe(0);
+    expect(filesOf(mesh).filter((file) => file.includes('.pid'))).toEqual([]);
   });
 });

@@ -60,7 +60,8 @@ export const promises: readonly PathPromise<ContextFrom<typeof childMachine>>[] 
     says: 'after the patience it is reported as unbound, and is asked for on and on',
     when: (step) => step.elapsed === 'patience' && !step.ignored,
     holds: (step) =>
-      (step.after.is('Running.Unbound') && step.reported('child.unbound')?.pid === step.before.context.pid) ||
+      ((step.after.is('Running.Unbound') || step.after.is('Restarting.Proving.Overdue')) &&
+        step.reported('child.unbound')?.pid === step.before.context.pid) ||
       'nobody is told',
   },
   {

@@ -34,7 +34,7 @@ export const samples = samplesOf(childMachine, {
     ],
   },
   clamp: ({ code, signal }) => ({ code, signal }),
-  goals: ['Running.Unbound'],
+  goals: ['Running.Unbound', 'Restarting.Proving.Overdue'],
   happy: ['Launching.Looking', 'Launching.Spawning', 'Launching.Proving', 'Running.Serving'],
   equivalent: { 'Running: begins in Unbound instead of Serving': 'every way into Running names the state below it' },
   promises,
