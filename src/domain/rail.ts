@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { describeError, Plane3Error } from './errors/catalogue.ts';
 import { messageSchema } from './message.ts';
 import { channelSchema, principalSchema, sequenceSchema, uidSchema } from './names.ts';
-import { memberRowSchema, shortfallSchema } from './rows.ts';
+import { floorRowSchema, memberRowSchema, shortfallSchema } from './rows.ts';
 import { storeIdentitySchema } from './store-proof.ts';
 import type { RailName } from './subjects.ts';
 
@@ -122,7 +122,12 @@ export const adminOps = {
       after: z.string().optional(),
       limit: z.int().min(1).max(OWED_MAX).optional(),
     }),
-    data: z.object({ members: z.array(owedSchema.extend({ member: z.string() })), more: z.boolean() }),
+    data: z.object({
+      members: z.array(owedSchema.extend({ member: z.string() })),
+      more: z.boolean(),
+      /** Posts that retention took before they were copied, of the whole space. */
+      discarded: floorRowSchema.shape.discarded,
+    }),
   },
 } as const;
 

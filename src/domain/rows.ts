@@ -25,6 +25,17 @@ export const shortfallSchema = z.object({
 });
 export type Shortfall = z.infer<typeof shortfallSchema>;
 
+/**
+ * Where the writer's durable would have to start again, and the posts that retention took before they were copied (F7): how
+ * many since when, and between which sequences.
+ */
+export const floorRowSchema = z.looseObject({
+  floor: z.int().min(0),
+  discarded: shortfallSchema.extend({ last: z.number() }).optional(),
+});
+export type FloorRow = z.infer<typeof floorRowSchema>;
+export type Discarded = NonNullable<FloorRow['discarded']>;
+
 export const memberRowSchema = z.looseObject({
   channel: channelSchema,
   owner: principalSchema,

@@ -19,6 +19,10 @@ const ADVICE: readonly [name: RegExp, advice: string][] = [
     /^delivery\.shortfall$/,
     'let those members confirm what they are owed ("cotal inbox"), or make the store with a larger --quota; what was not copied is in "cotal channel history" as long as it is kept',
   ],
+  [
+    /^delivery\.discarded$/,
+    'the daemon was away for longer than --history bounds: make the next store with a larger one; those posts are gone, live subscribers had them',
+  ],
 ];
 
 /** Each advice once. Of facts that could not be asked nothing is said where one that is false says why. */

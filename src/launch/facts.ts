@@ -22,7 +22,7 @@ import { brokerOfRoot, urlOfBroker } from './broker-of-root.ts';
 import { findCredential } from './credentials.ts';
 import { type Fact, type FactOptions, fact, type Opened } from './fact.ts';
 import { readSettings } from './mesh.ts';
-import { layoutFact, shortfallFact } from './store-facts.ts';
+import { layoutFact, shortfallFacts } from './store-facts.ts';
 
 const PRINCIPAL = 'local.doctor';
 const LIFE_S = 60;
@@ -157,6 +157,7 @@ const PLANE_FACTS = [
   'delivery.rail',
   'delivery.owed',
   'delivery.shortfall',
+  'delivery.discarded',
 ] as const;
 const unasked = (): Fact[] =>
   PLANE_FACTS.map((name) => fact(name, null, null, 'unknown: the broker could not be asked'));
@@ -171,7 +172,7 @@ async function planeFacts(options: FactOptions, { connection, publicKey = '' }: 
       : fact('delivery.responder', plane.responder === 'bound', plane.responder, `the responder is ${plane.responder}`),
     await railFact(connection, space),
     await owedFact(connection, space),
-    await shortfallFact({ connection, publicKey, space, principal: PRINCIPAL, timeoutMs: ASK_MS }),
+    ...(await shortfallFacts({ connection, publicKey, space, principal: PRINCIPAL, timeoutMs: ASK_MS })),
   ];
 }
 

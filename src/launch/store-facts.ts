@@ -4,6 +4,7 @@ import { describeDifference } from '../domain/differences.ts';
 import { describeError } from '../domain/errors/catalogue.ts';
 import type { MeshSettings } from '../domain/mesh-settings.ts';
 import { inboxPrefix } from '../domain/permissions.ts';
+import type { Discarded } from '../domain/rows.ts';
 import { GatedBroker } from '../services/nats/gated-broker.ts';
 import { compareStore } from '../services/nats/provision.ts';
 import { askRail } from '../services/nats/rail-client.ts';
@@ -35,22 +36,28 @@ export async function layoutFact(of: {
   }
 }
 
-/** Posts that were not copied because the quota of a member was full, as its rows have it. The daemon is asked. */
-export async function shortfallFact(of: {
+/** How long a loss to retention makes its fact false; it is told for ever. */
+const DISCARD_NEWS_MS = 24 * 3_600_000;
+
+/** Posts that were not copied: the quota of a member was full, or retention took them first. The daemon is asked. */
+export async function shortfallFacts(of: {
   connection: NatsConnection;
   publicKey: string;
   space: string;
   principal: string;
   timeoutMs: number;
-}): Promise<Fact> {
-  const name = 'delivery.shortfall';
+}): Promise<Fact[]> {
+  const names = ['delivery.shortfall', 'delivery.discarded'] as const;
   const { connection, publicKey, space, principal, timeoutMs } = of;
   const broker = new GatedBroker({ connection, inboxPrefix: inboxPrefix(publicKey), gate: () => undefined, timeoutMs });
   const short: { member: string; count: number }[] = [];
+  let discarded: Discarded | undefined;
   for (let after = ''; ; ) {
     const answer = await askRail({ broker, space, principal, op: 'owed', args: after === '' ? {} : { after } });
-    if (answer.kind !== 'answered') return fact(name, null, null, `unknown: the rail is ${answer.kind}`);
+    if (answer.kind !== 'answered')
+      return names.map((name) => fact(name, null, null, `unknown: the rail is ${answer.kind}`));
     const { members, more } = answer.data;
+    discarded = answer.data.discarded;
     for (const { member, shortfall } of members) {
       if (shortfall !== undefined) short.push({ member, count: shortfall.count });
     }
@@ -60,10 +67,21 @@ export async function shortfallFact(of: {
   }
   const total = short.reduce((sum, { count }) => sum + count, 0);
   const words = short.map(({ member, count }) => `${count} of ${member}`).join(', ');
-  return fact(
-    name,
-    total === 0,
-    short,
-    total === 0 ? 'nothing was left out' : `not copied, the quota was full: ${words}`,
-  );
+  return [
+    fact(
+      names[0],
+      total === 0,
+      short,
+      total === 0 ? 'nothing was left out' : `not copied, the quota was full: ${words}`,
+    ),
+    discardedFact(names[1], discarded),
+  ];
+}
+
+function discardedFact(name: string, discarded: Discarded | undefined): Fact {
+  if (discarded === undefined) return fact(name, true, null, 'retention took nothing that was not copied');
+  const { count, firstSeq, lastSeq, last } = discarded;
+  const when = new Date(last).toISOString();
+  const words = `${count} posts between ${firstSeq} and ${lastSeq} were discarded before they were copied, the last ${when}`;
+  return fact(name, Date.now() - last > DISCARD_NEWS_MS, discarded, words);
 }

@@ -156,6 +156,7 @@ export function bindFanout({ period, journal, tally }: DeliveryServices) {
     actions: {
       tellSkipped: (_, { from, to }) => {
         tally.add('posts.skipped', '', to - from + 1);
+        void period().fanout.discarded({ from, to });
         void period()
           .ports.posts.fullSubjects()
           .then((read) => {

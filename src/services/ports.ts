@@ -12,7 +12,7 @@ import type { Instant } from '../domain/lease.ts';
 import type { LogFacts, LogName } from '../domain/log-events/catalogue.ts';
 import type { Member } from '../domain/names.ts';
 import type { RailReply } from '../domain/rail.ts';
-import type { AclState, ChannelRow, LaneMark, LeaseRow, MemberRow } from '../domain/rows.ts';
+import type { AclState, ChannelRow, FloorRow, LaneMark, LeaseRow, MemberRow } from '../domain/rows.ts';
 import type { StoreIdentity } from '../domain/store-proof.ts';
 import type { RailName } from '../domain/subjects.ts';
 
@@ -264,8 +264,8 @@ export interface Rows {
   writeMark(put: { member: Member; mark: LaneMark }): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
   removeMark(of: { member: Member }): Promise<{ kind: 'removed' } | Denied | Silent>;
   /** Where the writer's durable would have to start again; undefined: nobody has kept it yet. */
-  floor(): Promise<{ kind: 'read'; floor: number | undefined } | Silent>;
-  writeFloor(put: { floor: number }): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
+  floor(): Promise<{ kind: 'read'; row: FloorRow | undefined } | Silent>;
+  writeFloor(put: FloorRow): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
 }
 
 /** News of the rows that routing goes by. Revisions are the buckets' own, each bucket for itself. */

@@ -71,6 +71,7 @@ describe('a mesh over time', () => {
       'delivery.rail',
       'delivery.owed',
       'delivery.shortfall',
+      'delivery.discarded',
       'store.layout',
     ]) {
       expect(facts.find((fact) => fact.name === name)?.ok).toBeNull();

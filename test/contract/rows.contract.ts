@@ -144,11 +144,14 @@ export function rowsContract(on: () => Ground): void {
       expect(marks.map((read) => (read.kind === 'read' ? read.mark.handedTo : 0))).toEqual([1, 2, 3, 4, 5]);
     });
 
-    it('of the writer are its floor', async () => {
+    it('of the writer are its floor, and what retention took before it was copied', async () => {
       expect(await rows.writeFloor({ floor: 17 })).toEqual({ kind: 'stored' });
-      expect(await rows.floor()).toEqual({ kind: 'read', floor: 17 });
+      expect(await rows.floor()).toEqual({ kind: 'read', row: { floor: 17 } });
+      const discarded = { since: 1, last: 2, count: 3, firstSeq: 4, lastSeq: 6 };
+      expect(await rows.writeFloor({ floor: 18, discarded })).toEqual({ kind: 'stored' });
+      expect(await rows.floor()).toEqual({ kind: 'read', row: { floor: 18, discarded } });
       await ground.putRow({ bucket: 'lanes', key: '=fanout', row: { floor: 'x' } });
-      expect(await rows.floor()).toEqual({ kind: 'read', floor: undefined });
+      expect(await rows.floor()).toEqual({ kind: 'read', row: undefined });
     });
   });
 }

@@ -58,7 +58,8 @@ export const deliveryEvents = defineEvents({
   'posts.skipped': {
     level: 'error',
     line: '✗ delivery: posts {from}-{to} were discarded by retention before they were copied; subjects at their limit: {subjects}',
-    meaning: 'The history bound (--history) was reached while no daemon copied. What was lost is counted by status.',
+    meaning:
+      'The history bound (--history) was reached while no daemon copied. What was lost is kept and told by status and doctor.',
   },
   'post.poison': {
     level: 'warn',

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { carriedSize, type Entry, encodeEntry, entryIdentity } from '../../domain/entry.ts';
 import { readPost } from '../../domain/message.ts';
 import type { RoutingIndex, Target } from '../../domain/routing.ts';
+import type { Discarded } from '../../domain/rows.ts';
 import type {
   Clock,
   DeliveredPost,
@@ -72,6 +73,8 @@ export class FanoutWork {
   readonly #early = new EarlyPosts();
   readonly #passed: { seq: number; pass: () => void }[] = [];
   #lookedAt = 0;
+  /** Posts that retention took before they were copied, this daemon's and those before it. */
+  #discarded: Discarded | undefined;
   /** Tells the machine that posts are waiting, while it listens. */
   #waiting: ((count: number) => void) | undefined;
 
@@ -98,11 +101,12 @@ export class FanoutWork {
     const counts = await entries.counts({});
     if (counts.kind === 'silent') return counts;
     owed.restart(counts.counts);
-    const opened = await posts.open({ floor: floor.floor ?? this.#smallestJoin() });
+    this.#discarded = floor.row?.discarded;
+    const opened = await posts.open({ floor: floor.row?.floor ?? this.#smallestJoin() });
     if (opened.kind !== 'opened') return opened;
     this.#position = Math.max(this.#position, opened.position);
     if (opened.made) journal.tell('fanout.remade', { position: opened.position });
-    if (floor.floor === undefined) await rows.writeFloor({ floor: opened.floor });
+    if (floor.row === undefined) await this.#keep(opened.floor);
     const read = await this.#early.open(posts, opened);
     if (read.kind === 'silent') return read;
     this.#buffer = this.#early.join(this.#buffer, read.posts);
@@ -235,7 +239,7 @@ export class FanoutWork {
 
   /** Posts that went astray are taken up; the place is kept outside the durable too, in case somebody deletes that. */
   async look(): Promise<{ kind: 'looked' } | Silent> {
-    const { posts, rows, clock } = this.#ports;
+    const { posts, clock } = this.#ports;
     this.#lookedAt = clock.now().monotonicMs;
     await this.#ports.shortfalls.flush();
     const place = await posts.place();
@@ -249,8 +253,29 @@ export class FanoutWork {
       this.#ports.tally.add('posts.strayed', '', strays);
       this.#waiting?.(strays);
     }
-    await rows.writeFloor({ floor: place.floor });
+    await this.#keep(place.floor);
     return { kind: 'looked' };
+  }
+
+  #keep(floor: number) {
+    return this.#ports.rows.writeFloor({
+      floor,
+      ...(this.#discarded === undefined ? {} : { discarded: this.#discarded }),
+    });
+  }
+
+  /** Retention took these before they were copied. Kept beside the floor: it is true of the space, not of one daemon. */
+  async discarded({ from, to }: { from: number; to: number }): Promise<void> {
+    const now = this.#ports.clock.now().wallMs;
+    const before = this.#discarded;
+    this.#discarded = {
+      since: before?.since ?? now,
+      last: now,
+      count: (before?.count ?? 0) + to - from + 1,
+      firstSeq: before?.firstSeq ?? from,
+      lastSeq: to,
+    };
+    await this.look();
   }
 
   /** True when every post up to here that was delivered to this daemon is settled, and none before it is still to come. */

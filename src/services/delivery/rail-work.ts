@@ -125,7 +125,11 @@ export function deliveryHandlers(ports: RailPorts): Handlers {
     },
 
     owed: async ({ args: { principal, after = '', limit = OWED_MAX } }) => {
-      if (principal === undefined) return owedToAll(ports, { after, limit });
+      if (principal === undefined) {
+        const [owed, kept] = await Promise.all([owedToAll(ports, { after, limit }), rows.floor()]);
+        if (owed === 'silent' || kept.kind === 'silent') return 'silent';
+        return { ...owed, discarded: kept.row?.discarded };
+      }
       const lifecycle = await lifecycleOf(principal);
       if (lifecycle === 'silent') return 'silent';
       const owed = await owedTo(ports, lifecycle.member);

@@ -1,7 +1,7 @@
 /** The rows of the space's buckets in memory. */
 import { readJson, shaped } from '../../domain/message.ts';
 import { type Member, memberKey, readMember } from '../../domain/names.ts';
-import { type AclState, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
+import { type AclState, floorRowSchema, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
 import { buckets, keySubject, memberRowKey } from '../../domain/subjects.ts';
 import type { Rows } from '../ports.ts';
 import type { Kept, MemoryStream } from './stream.ts';
@@ -85,10 +85,8 @@ export function memoryRows(wire: Wire): Rows {
     floor: () =>
       wire.look('rows.floor', () => {
         const kept = lastOf(lanes, bucket.lanes, FLOOR_KEY);
-        const row = kept === undefined ? undefined : (readJson(kept.data) as { floor?: unknown } | undefined);
-        const floor = row?.floor;
-        return { kind: 'read', floor: typeof floor === 'number' && floor >= 0 ? floor : undefined };
+        return { kind: 'read', row: kept === undefined ? undefined : shaped(floorRowSchema, readJson(kept.data)) };
       }),
-    writeFloor: ({ floor }) => put('rows.writeFloor', FLOOR_KEY, encodeRow({ floor })),
+    writeFloor: (row) => put('rows.writeFloor', FLOOR_KEY, encodeRow(row)),
   };
 }

@@ -1,8 +1,7 @@
 /** The rows that the daemon judges by and writes: read by direct get when asked, never from a cache. */
-import { z } from 'zod';
 import { readJson, shaped } from '../../domain/message.ts';
 import { type Member, memberKey, readMember } from '../../domain/names.ts';
-import { type AclState, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
+import { type AclState, floorRowSchema, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
 import { bucketStream, buckets, keySubject, memberRowKey } from '../../domain/subjects.ts';
 import type { Denied, Refused, Rows, Silent } from '../ports.ts';
 import { type GatedBroker, notStored } from './gated-broker.ts';
@@ -11,7 +10,6 @@ import { type StoredMessage, StreamStore } from './stream-store.ts';
 
 /** Key in the lanes bucket under which the writer keeps its floor. */
 const FLOOR_KEY = '=fanout';
-const floorSchema = z.looseObject({ floor: z.int().min(0) });
 const encoder = new TextEncoder();
 
 /** A delete, purge or expiry marker: the subject has a last message, but there is no row. */
@@ -112,10 +110,10 @@ export function natsRows({ broker, space }: { broker: GatedBroker; space: string
     async floor() {
       const read = await readRow(lanes, laneKey(FLOOR_KEY));
       if (read.kind === 'silent') return read;
-      const row = read.kind === 'row' && !read.marker ? shaped(floorSchema, readJson(read.message.data)) : undefined;
-      return { kind: 'read', floor: row?.floor };
+      const row = read.kind === 'row' && !read.marker ? shaped(floorRowSchema, readJson(read.message.data)) : undefined;
+      return { kind: 'read', row };
     },
-    writeFloor: ({ floor }) => write(FLOOR_KEY, { floor }),
+    writeFloor: (row) => write(FLOOR_KEY, row),
   };
 }
 

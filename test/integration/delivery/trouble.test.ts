@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buckets, keySubject, streams } from '../../../src/domain/subjects.ts';
 import { GatedBroker } from '../../../src/services/nats/gated-broker.ts';
+import { askRail } from '../../../src/services/nats/rail-client.ts';
 import { texts } from '../../support/delivery/agent.ts';
 import { addRows, countIn, membershipOf, owedTo, passOver, retire } from '../../support/delivery/store.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
@@ -326,5 +327,39 @@ describe('a durable that lost its place', () => {
     );
     const delivery = await suite.mesh.connect('delivery');
     expect(await owedTo(suite.mesh, delivery, bob.member)).toEqual({ entries: 0, copies: 0 });
+  });
+});
+
+describe('retention takes posts while no daemon copies', () => {
+  const suite = deliverySuite({ history: 5 });
+
+  it('that is told with its range, kept over restarts, and added to; what is left surfaces (F7)', async () => {
+    const [alice, bob] = [await suite.agent('alice'), await suite.agent('bob')];
+    await bob.join(CHANNEL);
+    const manager = await suite.mesh.connect('manager');
+    const broker = new GatedBroker({ connection: manager, inboxPrefix: '', gate: () => undefined, timeoutMs: 5_000 });
+    const kept = async () => {
+      const asked = { broker, space: suite.mesh.space, principal: 'local.manager', op: 'owed', args: {} } as const;
+      const answer = await askRail(asked);
+      return answer.kind === 'answered' ? (answer.data.discarded ?? { count: 0 }) : answer.kind;
+    };
+    expect(await kept()).toEqual({ count: 0 });
+    const away = async (posts: number) => {
+      await suite.running.stop();
+      const seqs: number[] = [];
+      for (let n = 0; n < posts; n++) seqs.push(await alice.post(CHANNEL, { text: `${n}` }));
+      await suite.restart().catch(() => {});
+      expect(texts(await bob.read(5))).toHaveLength(5);
+      return seqs;
+    };
+    const first = await away(12);
+    await until(
+      async () => suite.running.journal.count('posts.skipped') === 1 && JSON.stringify(await kept()).includes('last'),
+      () => suite.running.state(),
+    );
+    expect(await kept()).toMatchObject({ count: 7, firstSeq: first[0], lastSeq: first[6] });
+    const second = await away(7);
+    await until(async () => JSON.stringify(await kept()).includes('"count":9'), kept);
+    expect(await kept()).toMatchObject({ count: 9, firstSeq: first[0], lastSeq: second[1] });
   });
 });
