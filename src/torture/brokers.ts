@@ -75,11 +75,22 @@ export class BrokerServer {
   }
 
   async start(): Promise<void> {
+    let outcome = await this.#startOn(this.#port === 0 ? await freePort() : this.#port);
+    // A port that is free may be another run's by the time that the server takes it; a server that had one keeps it.
+    while (outcome.kind === 'port-in-use' && this.#port === 0) outcome = await this.#startOn(await freePort());
+    if (outcome.kind !== 'started') throw new Error(`${this.name} did not start: ${JSON.stringify(outcome)}`);
+    this.#port = Number(new URL(outcome.url).port);
+    this.#child = outcome.child;
+    // It ends with the run, not after it.
+    this.#child.ref();
+    this.#url = outcome.url;
+  }
+
+  #startOn(port: number): Promise<BrokerOutcome> {
     const { durability, binary, auth, dial } = this.#options;
-    if (this.#port === 0) this.#port = await freePort();
-    const outcome: BrokerOutcome = await startBroker({
+    return startBroker({
       root: this.root,
-      port: this.#port,
+      port,
       durability,
       binary,
       auth,
@@ -88,11 +99,6 @@ export class BrokerServer {
       timeoutMs: PATIENCE_MS,
       ...(this.#cluster === undefined ? {} : { cluster: this.#cluster() }),
     });
-    if (outcome.kind !== 'started') throw new Error(`${this.name} did not start: ${JSON.stringify(outcome)}`);
-    this.#child = outcome.child;
-    // It ends with the run, not after it.
-    this.#child.ref();
-    this.#url = outcome.url;
   }
 
   async stop(): Promise<void> {
