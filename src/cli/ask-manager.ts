@@ -1,5 +1,6 @@
 /** The manager of a space, asked from the command line; where none holds the lease, the same work is done here. */
 import { nuid } from '@nats-io/nats-core';
+import { readManagerNumbers } from '../domain/config.ts';
 import { type ErrorCode, errorCatalogue, Plane3Error } from '../domain/errors/catalogue.ts';
 import type { ManagerArgs, ManagerOp } from '../domain/manager-rail.ts';
 import { readJson, shaped } from '../domain/message.ts';
@@ -69,7 +70,8 @@ async function workHere<O extends ManagerOp>(
   if (isOpen(address)) throw new Plane3Error('mesh.open', { space });
   const identity = await managerIdentity({ root, space });
   const { url, tls } = address;
-  const station = await openWorkstation({ root, space, url, ...(tls === undefined ? {} : { tls }) });
+  const numbers = readManagerNumbers(process.env);
+  const station = await openWorkstation({ root, space, url, numbers, ...(tls === undefined ? {} : { tls }) });
   try {
     const handlers = managerHandlers({
       root,

@@ -1,5 +1,8 @@
 /** `cotal up` with its manager, and everything that goes through it, as a person does it. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { endpointGateKey, gateSchema } from '../../src/domain/auth-rows.ts';
+import { openWorkstation } from '../../src/manager/embed.ts';
+import { managerIdentity } from '../../src/services/local/manager-identity.ts';
 import { Workstation } from '../support/workstation.ts';
 
 let ws: Workstation;
@@ -61,4 +64,35 @@ it('without a daemon it waits for the rail, and its log names it (RAIL-05)', asy
   expect(alone.code).toBe(1);
   expect(alone.stderr).toContain('nobody answered reloadStoreIdentity on ctl.delivery-admin within 1.5 s');
   expect(ws.read('manager.KEY.log')).toContain('ctl.delivery-admin');
+});
+
+it('without a manager the gate of a dead one is opened by reconcile-gate; where that cannot be told it says why, exits 2, and leaves it (EVC-03)', async () => {
+  const up = await ws.run(['up', '--detach', '--port', 0, '--no-manager', '--json']);
+  const { root } = ws;
+  const { url } = up.json<{ broker: { url: string } }>().broker;
+  const station = await openWorkstation({ root, space: 'main', url });
+  const { instance } = await managerIdentity({ root, space: 'main' });
+  const key = endpointGateKey('manager', instance);
+  const { rows } = station.ports;
+  const gate = async () => {
+    const read = await rows.read({ key, schema: gateSchema });
+    return read.type === 'found' ? { state: read.row.state, generation: read.row.generation } : read;
+  };
+  const freeze = async () => {
+    const { revision = 0 } = (await rows.read({ key, schema: gateSchema })) as { revision?: number };
+    const op = { opId: 'op0', kind: 'registration' };
+    const value = { state: 'frozen', generation: 4, principal: 'local.dead', op };
+    expect(await rows.write({ key, value, expect: revision })).toMatchObject({ type: 'written' });
+  };
+  await freeze();
+  const opened = await ws.run(['reconcile-gate', '--json']);
+  expect([opened.code, opened.json<{ end: string }>().end], opened.stderr).toEqual([0, 'repaired']);
+  expect(await gate()).toEqual({ state: 'open', generation: 5 });
+  await freeze();
+  await ws.run(['down', 'delivery']);
+  const refused = await ws.run(['reconcile-gate', '--json'], { env: { COTAL_MANAGER_RAIL_WAIT_MS: '1500' } });
+  expect([refused.code, refused.json<{ end: string }>().end]).toEqual([2, 'liveness-unestablishable']);
+  expect(refused.stderr).toContain('nobody holds the delivery lease');
+  expect(await gate()).toEqual({ state: 'frozen', generation: 4 });
+  await station.close();
 });

@@ -36,11 +36,13 @@ afterEach(async () => {
   await mesh.dispose();
 });
 
-/** A start of the manager to its end; every wait for the rail is scaled down. */
-async function start() {
+/** The wait for the rail scaled down, for a daemon that stays silent. */
+const SHORT = { COTAL_MANAGER_RAIL_WAIT_MS: '6000', COTAL_MANAGER_RAIL_ATTEMPT_MS: '1000' };
+
+/** A start of the manager to its end. */
+async function start(env: Record<string, string> = {}) {
   const journal = new TestJournal();
   const { root, space, url } = mesh;
-  const env = { COTAL_MANAGER_RAIL_WAIT_MS: '3000', COTAL_MANAGER_RAIL_ATTEMPT_MS: '500' };
   const manager = await openManager({ root, space, url, journal, env });
   const ended = await manager.run();
   return { ...ended, log: journal.lines().join('\n') };
@@ -81,10 +83,10 @@ describe('an answer to evictPrincipals that is', () => {
       ({ op }) => ({ ok: false, error: { code: 'rail.unknown-op', message: `${op} is not served` } }),
       'evictPrincipals is not served',
     ],
-    ['silence', () => undefined, 'nobody answered evictPrincipals on ctl.delivery-admin within 3 s'],
+    ['silence', () => undefined, 'nobody answered evictPrincipals on ctl.delivery-admin within 6 s'],
   ])('%s leaves the gate frozen, and the reason is in log and exit', async (_, reply, reason) => {
     await fakeHolder(mesh, reply);
-    const { end, code, message, log } = await start();
+    const { end, code, message, log } = await start(SHORT);
     expect([end, code]).toEqual(['registration', 1]);
     expect(message).toContain(reason);
     expect(log).toContain(reason);
@@ -106,7 +108,10 @@ describe('an answer to evictPrincipals that is', () => {
       await late;
       return provesAll(question);
     });
-    expect(await start()).toMatchObject({ end: 'registration', message: expect.stringContaining('nobody answered') });
+    expect(await start(SHORT)).toMatchObject({
+      end: 'registration',
+      message: expect.stringContaining('nobody answered'),
+    });
     expect(asked).toBeGreaterThan(1);
     expect(await stand.row(gate)).toMatchObject({ state: 'frozen' });
     expect(await stand.row(cursorKey('manager', instance))).toMatchObject({ count: 0, beyond: [] });
