@@ -177,10 +177,10 @@ describe('cotal deliver', () => {
     expect((await ws.run(['up', '--detach'])).code).toBe(0);
   });
 
-  it('killed, stopped for good or stopped for a while at any instant of its start leaves a mesh that serves again', async () => {
+  it('killed or stopped for good at any instant of its start leaves a mesh that a bare up serves again', async () => {
     await withoutDaemon();
     const seed = Date.now() % 1_000;
-    for (const [n, signal] of (['SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const).entries()) {
+    for (const [n, signal] of (['SIGKILL', 'SIGTERM'] as const).entries()) {
       const afterMs = (seed * (n + 1) * 37) % 900;
       const daemon = ws.start(DELIVER);
       const started = performance.now();
