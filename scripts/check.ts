@@ -12,6 +12,7 @@ const steps: readonly [name: string, command: string, ...args: string[]][] = [
   ['unit and path tests', 'vitest', 'run', '--project', 'unit', '--project', 'paths', '--reporter=dot'],
   ['diagrams', 'node', '--conditions=plane3-source', 'scripts/diagrams.ts', '--check'],
   ['metrics', 'node', '--conditions=plane3-source', 'scripts/metrics.ts', '--check'],
+  ['plots', 'node', '--conditions=plane3-source', 'scripts/plots.ts', '--check'],
 ];
 
 /** The random worlds of the daily check are fewer than those of `npm test`. */

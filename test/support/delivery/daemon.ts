@@ -6,6 +6,7 @@ import { type LogName, operatorLine } from '../../../src/domain/log-events/catal
 import { createDaemon, type DaemonOptions, type DeliveryDaemon, type Ended } from '../../../src/main.ts';
 import type { Journal } from '../../../src/services/ports.ts';
 import type { Mesh } from '../mesh.ts';
+import type { MeshSpace } from '../mesh-space.ts';
 import { until } from '../until.ts';
 
 /** Keeps what is told. */
@@ -36,7 +37,7 @@ export interface InProcess {
 
 /** Starts a daemon in this process and waits until it serves. */
 export async function startInProcess(
-  mesh: Mesh,
+  mesh: MeshSpace,
   env: Record<string, string> = {},
   more: Pick<DaemonOptions, 'quota' | 'store' | 'creds' | 'standby'> = {},
 ): Promise<InProcess> {
