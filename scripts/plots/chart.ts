@@ -58,6 +58,7 @@ export function svgOf({ title, x, y, log = false, lines }: Chart): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" fill="#27272a">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
     `<text x="${ROOM.left}" y="18" font-size="13" font-weight="bold">${escaped(title)}</text>`,
     ...legend,
