@@ -1,7 +1,7 @@
 /**
  * Draws every machine of the catalogue, and the tree of actors.
  *
- *   npm run diagrams             writes diagrams/<machine>.mmd .svg .md and diagrams/system.svg
+ *   npm run diagrams             writes diagrams/<machine>.mmd .svg .md, and the tree as diagrams/system.svg
  *   npm run diagrams -- --check  writes nothing; names every file that is out of date, and every text that lies on another,
  *                                and exits 1 when there is one
  *
@@ -12,7 +12,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { instance } from '@viz-js/viz';
-import { catalogue } from '../src/machines/catalogue.ts';
+import { catalogue, chartFile } from '../src/machines/catalogue.ts';
 import { supervision } from '../src/machines/supervision.ts';
 import { explore } from '../test/support/paths/explore.ts';
 import { goldenTable } from '../test/support/paths/golden.ts';
@@ -50,14 +50,26 @@ function svgOf(dot: string, title: string, mark: string): string {
     .replaceAll(/<!--[\s\S]*?-->\n/g, '')
     .replaceAll(/font-family="[^"]*"/g, 'font-family="Helvetica, Arial, \'Liberation Sans\', sans-serif"')
     .replace('<g id="graph0"', `<title>${title}</title>\n<g id="graph0"`);
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<!-- ${mark} -->\n${drawing}`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<!-- ${mark} -->\n${wordsAbove(drawing)}`;
+}
+
+/** What a state with states inside says of itself goes above the arrows that lead through it, with a rim of its ground. */
+function wordsAbove(drawing: string): string {
+  const words: string[] = [];
+  const without = drawing.replaceAll(/<g id="\w+" class="cluster">[\s\S]*?\n<\/g>/g, (cluster) =>
+    cluster.replaceAll(/<text [^\n]*<\/text>\n/g, (text) => {
+      words.push(text.replace('<text ', '<text paint-order="stroke" stroke="#f7f9fb" stroke-width="3" '));
+      return '';
+    }),
+  );
+  return without.replace(/<\/g>\s*<\/svg>\s*$/, `<g class="words">\n${words.join('')}</g>\n</g>\n</svg>\n`);
 }
 
 const fingerprint = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /** The settings of the drawing that is there, if it was made from this very chart; otherwise the best of all. */
 function settingsFor(chart: Chart, print: string): Settings {
-  const [, known, settings] = /<!-- chart (\w+) (\{.*\}) -->/.exec(onDisk(`${chart.name}.svg`) ?? '') ?? [];
+  const [, known, settings] = /<!-- chart (\w+) (\{.*\}) -->/.exec(onDisk(chartFile(chart.name)) ?? '') ?? [];
   if (known === print && settings !== undefined) return JSON.parse(settings) as Settings;
   const [first] = usualSettings;
   if (values.check && first !== undefined) return first;
@@ -78,13 +90,13 @@ for (const entry of catalogue) {
   const print = fingerprint(dotOf(chart, { inner: 0, nodesep: 0, tail: 'last', sink: false }));
   const settings = settingsFor(chart, print);
   const dot = dotOf(chart, settings);
-  files.set(`${entry.name}.svg`, svgOf(dot, entry.name, `chart ${print} ${JSON.stringify(settings)}`));
+  files.set(chartFile(entry.name), svgOf(dot, entry.name, `chart ${print} ${JSON.stringify(settings)}`));
   files.set(`${entry.name}.mmd`, mermaidOf(chart));
   files.set(`${entry.name}.md`, goldenTable(entry.name, exploration));
   const { overlaps, crossings } = complaintsAbout(viz, dot);
   const figures = `${exploration.anatomy.states.length} states, ${chart.arrows.length} arrows, ${crossings} crossings`;
   if (!values.check) say(`${entry.name}: ${figures}`);
-  for (const overlap of overlaps) say(`✗ diagrams/${entry.name}.svg: ${overlap}`);
+  for (const overlap of overlaps) say(`✗ diagrams/${chartFile(entry.name)}: ${overlap}`);
   if (overlaps.length > 0) process.exitCode = 1;
 }
 const machines = new Set(catalogue.map(({ name }) => name));
@@ -98,7 +110,7 @@ for (const [file, text] of files) {
   stale.push(file);
   if (!values.check) writeFileSync(new URL(file, folder), text);
 }
-const known = new Set([...machines].flatMap((name) => ['svg', 'mmd', 'md'].map((kind) => `${name}.${kind}`)));
+const known = new Set([...machines].flatMap((name) => [chartFile(name), `${name}.mmd`, `${name}.md`]));
 const forgotten = existsSync(folder)
   ? readdirSync(folder).filter((file) => file !== 'system.svg' && !known.has(file))
   : [];

@@ -5,11 +5,12 @@ import { reportEnd } from '../launch/end-report.ts';
 import { openManager } from '../manager/process.ts';
 import { clearStopped, isStopped, logPath } from '../services/local/process-record.ts';
 import type { ExitCode } from './failure.ts';
+import { portOf } from './flags.ts';
 import { type Define, examples } from './frame.ts';
 import { journalOf } from './journal.ts';
 import { isOpen } from './open-mesh.ts';
 import { brokerOf } from './place.ts';
-import { inspectFlag, inspectPort, watched } from './watching.ts';
+import { httpFlag, inspectFlag, inspectPort, recordFlag, watched } from './watching.ts';
 
 interface ManagerFlags {
   readonly server?: string;
@@ -17,6 +18,8 @@ interface ManagerFlags {
   readonly standby?: boolean;
   readonly launched?: string;
   readonly inspect?: string | true;
+  readonly http?: number;
+  readonly record?: string;
 }
 
 export const define: Define = (command, frame) => {
@@ -25,6 +28,8 @@ export const define: Define = (command, frame) => {
     .option('--tls', 'demand TLS of the broker; a mesh that was recorded with TLS always demands it')
     .option('--standby', 'wait for the lease when another manager holds it, and take over')
     .option(inspectFlag, 'open the inspector on a loopback port, a free one unless told: see "cotal inspect"')
+    .option(httpFlag, 'metrics and health on a loopback port: /metrics, /healthz, /readyz', portOf('--http'))
+    .option(recordFlag, 'write every step of every machine to a new file, for "cotal replay"; no bodies, no tokens')
     .addOption(new Option('--launched <incarnation>').hideHelp());
   command.action(
     frame.action(async (call, flags: ManagerFlags): Promise<ExitCode> => {
@@ -36,7 +41,8 @@ export const define: Define = (command, frame) => {
       if (launched === undefined) clearStopped(name);
       else if (isStopped(name)) return 0;
       const stopped = call.stopped();
-      const watch = await watched({ ...name, journal, inspect: inspectPort(flags.inspect) });
+      const { http, record } = flags;
+      const watch = await watched({ ...name, journal, inspect: inspectPort(flags.inspect), http, record });
       try {
         const address = brokerOf(place);
         if (isOpen(address)) throw new Plane3Error('mesh.open', { space });
@@ -55,6 +61,14 @@ export const define: Define = (command, frame) => {
           ...(tls === undefined ? {} : { tls }),
           ...(launched === undefined ? {} : { incarnation: launched }),
         });
+        // It counts nothing of its own, and owes nobody.
+        watch?.show({
+          counts: () => ({}),
+          ready: () => manager.actor.getSnapshot().hasTag('serving'),
+          alive: () => manager.actor.getSnapshot().status === 'active',
+          stalledMs: () => 0,
+          owed: async () => undefined,
+        });
         const stop = () => manager.stop(String(stopped.reason));
         stopped.addEventListener('abort', stop);
         const running = manager.run();
@@ -70,9 +84,14 @@ export const define: Define = (command, frame) => {
         call.out.remark(`  ${error.help}`);
         return error.exit === 64 ? 64 : 1;
       } finally {
-        watch?.close();
+        await watch?.close();
       }
     }),
   );
-  examples(command, 'cotal manager --space main', 'cotal manager --space main --root /srv/mesh --standby');
+  examples(
+    command,
+    'cotal manager --space main',
+    'cotal manager --space main --root /srv/mesh --standby',
+    'cotal manager --inspect --http 9465',
+  );
 };

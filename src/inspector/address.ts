@@ -12,7 +12,7 @@ import { readJsonFile, SECRET_FILE, writeAtomic } from '../services/local/files.
 import { lookAt, startOf } from '../services/local/processes.ts';
 
 /** Processes that can be inspected. */
-export const inspected = ['delivery', 'manager', 'up', 'provider'] as const;
+export const inspected = ['delivery', 'manager', 'up', 'provider', 'hosted'] as const;
 export type Inspected = (typeof inspected)[number];
 
 export interface AddressName {

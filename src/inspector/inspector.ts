@@ -13,7 +13,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { catalogue } from '../machines/catalogue.ts';
+import { catalogue, chartFile } from '../machines/catalogue.ts';
 import type { Ring } from './ring.ts';
 import { type Answer, refusal, type Site } from './site.ts';
 import { type ViewerBounds, Viewers } from './viewers.ts';
@@ -89,7 +89,7 @@ export class Inspector implements Site {
     return {
       status: 200,
       type: 'image/svg+xml',
-      body: await readFile(here(`../../diagrams/${chart}.svg`)),
+      body: await readFile(here(`../../diagrams/${chartFile(chart)}`)),
       headers: { 'Content-Security-Policy': own },
     };
   }

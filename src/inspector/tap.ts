@@ -51,9 +51,21 @@ export interface TapListener {
   ended?(actor: WatchedActor, status: string, at: number): void;
 }
 
+/** One step of a machine that no actor runs: whoever keeps its snapshot asks the transition function for the next one. */
+export interface HandStep {
+  /** Unique in this process; known from its first step until one ends it. */
+  readonly session: string;
+  readonly id: string;
+  /** The machine's own id. */
+  readonly machine: string;
+  /** `xstate.init` for the first. */
+  readonly event: AnyEventObject;
+  readonly after: AnyMachineSnapshot;
+}
+
 /** What is known of an actor from before it is started until after it has ended. */
 interface Entry extends WatchedActor {
-  readonly ref: AnyActorRef;
+  readonly ref: Pick<AnyActorRef, 'getSnapshot'>;
   last: AnyMachineSnapshot | undefined;
   facts: AnyEventObject[] | undefined;
   asked: string[] | undefined;
@@ -106,6 +118,15 @@ export class Tap {
       this.#hear(inspected);
     } catch (error) {
       // Whatever is wrong here must not end the actor that is watched.
+      this.#failed(error);
+    }
+  };
+
+  /** For whoever steps a machine by hand. */
+  readonly hand = (step: HandStep): void => {
+    try {
+      this.#steppedByHand(step);
+    } catch (error) {
       this.#failed(error);
     }
   };
@@ -173,6 +194,24 @@ export class Tap {
     this.#entries.set(ref, entry);
     const above = parent === undefined ? undefined : this.#entries.get(parent);
     if (above !== undefined) above.asked = added(above.asked, entry.id);
+  }
+
+  #steppedByHand({ session, id, machine, event, after }: HandStep): void {
+    const entry = this.#live.get(session) ?? this.#handEntry(session, id, machine);
+    entry.taken = 1;
+    this.#step(entry, event, after);
+    if (after.status !== 'active') this.#end(entry, after.status);
+  }
+
+  #handEntry(session: string, id: string, machine: string): Entry {
+    const entry: Entry = {
+      ...{ session, id, parent: undefined, root: session, effect: '(by hand)', began: this.#now() },
+      machine: names.get(machine) ?? machine,
+      ref: { getSnapshot: () => entry.last },
+      ...{ last: undefined, facts: undefined, asked: undefined, said: undefined, taken: 0 },
+    };
+    this.#began(entry);
+    return entry;
   }
 
   #told(ref: AnyActorRef, from: AnyActorRef | undefined, event: AnyEventObject): void {

@@ -14,7 +14,7 @@ import { record } from './recorder.ts';
 import { Ring } from './ring.ts';
 import { openSite, type Site } from './site.ts';
 import { logSteps } from './step-log.ts';
-import { Tap } from './tap.ts';
+import { type HandStep, Tap } from './tap.ts';
 
 export interface WatchOptions extends AddressName {
   readonly journal: Journal;
@@ -31,6 +31,8 @@ export interface WatchOptions extends AddressName {
 export interface Watch {
   /** For `createActor` of every root of this process. */
   readonly inspect: (event: InspectionEvent) => void;
+  /** For whoever steps a machine without an actor. */
+  readonly hand: (step: HandStep) => void;
   /** What the metrics are gathered from, once it is there; until then the process is alive and not ready. */
   show(exhibit: Exhibit): void;
   /** Closes what is open; resolves when a recording is written whole. */
@@ -79,6 +81,7 @@ export function watchProcess(options: WatchOptions): Watch | undefined {
   }
   return {
     inspect: tap.inspect,
+    hand: tap.hand,
     show: (exhibit) => metrics?.show(exhibit),
     close: async () => {
       await Promise.all(closing.splice(0).map((close) => close()));

@@ -47,6 +47,9 @@ export interface CatalogueEntry {
   readonly restorable: boolean;
 }
 
+/** Drawing of a machine in `diagrams/`; `system.svg` itself is the tree of actors. */
+export const chartFile = (name: string): string => (name === 'system' ? 'system.chart.svg' : `${name}.svg`);
+
 export const catalogue: readonly CatalogueEntry[] = [
   { name: 'brokerWatch', machine: brokerWatchMachine, restorable: false },
   { name: 'child', machine: childMachine, restorable: false },

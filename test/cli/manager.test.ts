@@ -1,9 +1,13 @@
 /** `cotal up` with its manager, and everything that goes through it, as a person does it. */
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { endpointGateKey, gateSchema } from '../../src/domain/auth-rows.ts';
 import { openWorkstation } from '../../src/manager/embed.ts';
 import { managerIdentity } from '../../src/services/local/manager-identity.ts';
+import { until } from '../support/until.ts';
 import { Workstation } from '../support/workstation.ts';
+
+const WAIT_MS = 90_000;
 
 let ws: Workstation;
 beforeEach(() => {
@@ -54,6 +58,24 @@ it('up starts it; agents are added, granted and retired by it; killed, the next 
   expect((await ws.run(['down'])).code).toBe(0);
   expect(ws.recorded('manager')).toBeUndefined();
   expect(log()).toContain('• manager: received SIGTERM, exiting (space main)');
+});
+
+it('its port says that it is alive and ready, and its recording is replayed to the same', async () => {
+  await ws.run(['up', '--detach', '--port', 0, '--no-manager']);
+  const file = join(ws.folder, 'manager.jsonl');
+  const manager = ws.start(['manager', '--http', 0, '--record', file]);
+  const url = await until(() => /manager: metrics at (\S+)/.exec(manager.stderr())?.[1], manager.stderr, WAIT_MS);
+  await until(async () => (await fetch(`${url}/readyz`)).status === 200, manager.stderr, WAIT_MS);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(/^plane3_ready 1$/m);
+  expect(metrics).toMatch(/^plane3_lease_held 1$/m);
+  expect(metrics).toMatch(/^plane3_actors\{machine="manager",state="\S+"\} 1$/m);
+  manager.kill('SIGTERM');
+  expect((await manager.ended).code, manager.stderr()).toBe(0);
+  const replayed = await ws.run(['replay', file, '--json']);
+  expect(replayed.code, replayed.stdout).toBe(0);
+  expect((await ws.run(['manager', '--record', file])).code).not.toBe(0);
 });
 
 it('without a daemon it waits for the rail, and its log names it (RAIL-05)', async () => {

@@ -230,6 +230,35 @@ describe('cotal hosted', () => {
     taken.close();
   });
 
+  it('serve --inspect shows the machine of each socket while it is open, and opens nothing where the start is refused', async () => {
+    const running = cotal.start('hosted', 'serve', '--db', db(), '--port', '0', '--inspect', '--json');
+    const url = String((await answered(running)).url);
+    const { key } = (await cotal.run('hosted', 'workspace', 'add', 'seen', '--db', db(), '--json')).last<{
+      key: string;
+    }>();
+    const { url: page } = (await cotal.run('inspect', 'hosted', '--no-open', '--json')).last<{ url: string }>();
+    const frames: string[] = [];
+    const viewer = new WebSocket(`${page.replace('http', 'ws')}socket`);
+    viewer.addEventListener('message', ({ data }) => frames.push(String(data)));
+    const link = cotalOf(mesh, { env: { COTAL_WORKSPACE_KEY: key } });
+    const node = ['provider', '--url', url.replace('http', 'ws'), '--node-id', NODE, '--agent', 'Zoe', '--json'];
+    const linked = link.start(...node);
+    const sees = (what: RegExp) =>
+      until(
+        () => frames.some((frame) => what.test(frame)),
+        () => [...frames.slice(-5), ...linked.lines],
+      );
+    await sees(/"machine":"provider-socket"/);
+    await sees(/"states":\["Bound\./);
+    await link.dispose();
+    await sees(/"states":\["Closed"\]/);
+    viewer.close();
+    expect(frames.join('\n')).not.toContain(key);
+    const refused = ['hosted', 'serve', '--db', db(), '--port', new URL(url).port, '--inspect'];
+    expect((await cotal.run(...refused)).code).not.toBe(0);
+    expect((await cotal.run('inspect', 'hosted', '--no-open', '--json')).last()).toMatchObject({ url: page });
+  });
+
   it('workspace add shows a key once and stores its hash; it takes exactly one place', async () => {
     const made = await cotal.run('hosted', 'workspace', 'add', 'beta', '--db', db(), '--json');
     const { key, id } = made.last<{ key: string; id: string }>();

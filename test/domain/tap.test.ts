@@ -1,5 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { assign, createActor, createMachine, fromCallback, fromPromise, raise, sendParent, setup } from 'xstate';
+import {
+  assign,
+  createActor,
+  createMachine,
+  fromCallback,
+  fromPromise,
+  initialTransition,
+  raise,
+  sendParent,
+  setup,
+  transition,
+} from 'xstate';
 import { Ring, type Seen, type Stepped } from '../../src/inspector/ring.ts';
 import { logSteps } from '../../src/inspector/step-log.ts';
 import { Tap } from '../../src/inspector/tap.ts';
@@ -189,6 +200,30 @@ describe('the tap', () => {
     const sessions = (kind: Seen['kind']) => records.filter((each) => each.kind === kind).map(({ session }) => session);
     expect(sessions('ended')).toEqual(expect.arrayContaining(sessions('began')));
     expect(ring.skipped).toBe(990);
+  });
+
+  it('sees a machine that is stepped by hand from its first step to its last, and forgets it then', () => {
+    const { tap, ring, failures } = watched();
+    const gate = setup({}).createMachine({
+      id: 'test-gate',
+      initial: 'Open',
+      states: { Open: { on: { shut: 'Shut' } }, Shut: { type: 'final' } },
+    });
+    const of = { session: 'conn-1', id: 'gate.conn-1', machine: gate.id };
+    const [open] = initialTransition(gate);
+    tap.hand({ ...of, event: { type: 'xstate.init' }, after: open });
+    expect(ring.liveActor('conn-1')).toMatchObject({
+      actor: { id: 'gate.conn-1', machine: 'test-gate' },
+      now: { states: ['Open'] },
+    });
+    const [shut] = transition(gate, open, { type: 'shut' });
+    tap.hand({ ...of, event: { type: 'shut' }, after: shut });
+    expect(ring.liveActor('conn-1')).toBeUndefined();
+    expect(stepsOf(ring.after(0, 1_000), 'conn-1')).toMatchObject([
+      { event: { type: 'xstate.init' }, from: [], now: { states: ['Open'] }, ignored: false },
+      { event: { type: 'shut' }, from: ['Open'], now: { states: ['Shut'] }, ignored: false },
+    ]);
+    expect(failures).toEqual([]);
   });
 
   it('forgets an actor that failed', () => {

@@ -1,7 +1,7 @@
 /**
  * Which fields of a machine's context, events, facts and inputs may be seen by whoever watches: the inspector's ring, its
- * socket and page, the recordings, the debug log. A field that is not here is never shown, whatever it holds; a test walks
- * over the samples of every machine and asks for a decision on each new one.
+ * socket and page, the recordings, the debug log. A field that is not here is never shown, whatever it holds; machines.ts has
+ * the decision for each field of each machine's context, and a test asks for it where a machine has a new one.
  *
  *   name   an identifier, a number, a flag, or something that is made of fields of this list
  *   fields something that is made of fields of this list, and nothing else: what an effect was given, what it answered
@@ -157,11 +157,71 @@ export const shownFields: Readonly<Record<string, Shown>> = {
   due: 'name',
   next: 'name',
 
+  // Manager.
+  rail: 'name',
+  wait: 'fields',
+  firstGapMs: 'name',
+  gapLimitMs: 'name',
+  gapFloorMs: 'name',
+  attemptMs: 'name',
+  leftMs: 'name',
+  op: 'name',
+  opId: 'name',
+  by: 'name',
+  endpoint: 'name',
+  outcome: 'name',
+  theirs: 'name',
+  batch: 'name',
+  holders: 'name',
+  remaining: 'name',
+  verified: 'name',
+  requests: 'name',
+  judged: 'fields',
+  landed: 'name',
+  uid: 'name',
+  principal: 'name',
+  durables: 'name',
+  memberships: 'name',
+  marks: 'name',
+  processEpoch: 'name',
+  mayRenew: 'name',
+  fingerprint: 'name',
+  offered: 'name',
+  passes: 'name',
+  isDue: 'name',
+  later: 'name',
+  repair: 'fields',
+  registration: 'fields',
+  renewal: 'fields',
+  // Made of shown fields and nothing else: the challenge is none.
+  proof: 'fields',
+
+  // Repair of the provider plane.
+  step: 'name',
+  refusal: 'name',
+
+  // Provider link.
+  unauthorized: 'name',
+  failure: 'name',
+  guidanceMs: 'name',
+  agentId: 'name',
+  seq: 'name',
+  expected: 'name',
+  agents: 'name',
+  rejected: 'name',
+  gaps: 'name',
+
   // A machine of its own; a credential itself is no such thing, and hidden.
   credential: 'fields',
 
   // Never.
   token: 'hidden',
+  freezeToken: 'hidden',
+  tokenRereads: 'hidden',
+  session: 'hidden',
+  credentials: 'hidden',
+  credentialId: 'hidden',
+  args: 'hidden',
   jwt: 'hidden',
   seed: 'hidden',
   creds: 'hidden',

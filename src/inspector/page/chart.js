@@ -47,7 +47,10 @@ export async function drawChart(place, { machine, states, from }) {
     place.replaceChildren();
     return;
   }
-  if (place.firstChild !== chart) place.replaceChildren(chart);
+  if (place.firstChild !== chart) {
+    place.replaceChildren(chart);
+    place.scrollTo(0, 0);
+  }
   const lit = new Set(states.flatMap(upward));
   const left = from.filter((path) => !states.includes(path));
   const entered = states.filter((path) => !from.includes(path));

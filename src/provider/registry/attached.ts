@@ -13,7 +13,7 @@ import {
   type SocketEvent,
   type SocketInput,
 } from '../../machines/provider-socket.machine.ts';
-import type { NodeSocket, SocketRecord } from './ports.ts';
+import type { Look, NodeSocket, SocketRecord } from './ports.ts';
 import { Window } from './window.ts';
 
 type SocketSnapshot = SnapshotFrom<typeof providerSocketMachine>;
@@ -29,9 +29,11 @@ export class Attached {
   #queuedFrames = 0;
   #queuedBytes = 0;
   #pagesToProbe = 0;
+  readonly #look: Look | undefined;
 
-  private constructor(socket: NodeSocket, record: SocketRecord, window: Window) {
+  private constructor(socket: NodeSocket, record: SocketRecord, window: Window, look: Look | undefined) {
     this.socket = socket;
+    this.#look = look;
     this.window = window;
     this.#snapshot = providerSocketMachine.resolveState({ value: record.value, context: record.context });
     this.#lastSeen = record.lastSeen;
@@ -39,18 +41,20 @@ export class Attached {
   }
 
   /** A socket that was just accepted. */
-  static open(socket: NodeSocket, input: SocketInput): Attached {
+  static open(socket: NodeSocket, input: SocketInput, look?: Look): Attached {
     const [snapshot] = initialTransition(providerSocketMachine, input);
     const { value, context } = snapshot;
     const record: SocketRecord = { v: 1, value, context, lastSeen: input.openedAt, projection: null };
     socket.writeRecord(record);
-    return new Attached(socket, record, new Window());
+    const attached = new Attached(socket, record, new Window(), look);
+    attached.#tell({ type: 'xstate.init' });
+    return attached;
   }
 
   /** A socket that outlived the memory of its node: from its attachment, with a window that is not known yet. */
-  static restore(socket: NodeSocket): Attached | undefined {
+  static restore(socket: NodeSocket, look?: Look): Attached | undefined {
     const record = socket.readRecord();
-    return record?.v === 1 ? new Attached(socket, record, Window.forgotten()) : undefined;
+    return record?.v === 1 ? new Attached(socket, record, Window.forgotten(), look) : undefined;
   }
 
   get #context(): SocketContext {
@@ -115,6 +119,7 @@ export class Attached {
     if (next === this.#snapshot) return;
     this.#snapshot = next;
     this.#write();
+    this.#tell(event);
   }
 
   /** An accepted frame, the only sign of life there is. */
@@ -155,6 +160,17 @@ export class Attached {
     }
     this.#pagesToProbe = Math.ceil(wanting / pageRows);
     return true;
+  }
+
+  #tell(event: SocketEvent | { type: 'xstate.init' }): void {
+    const { connection } = this;
+    this.#look?.({
+      session: connection,
+      id: `socket.${connection}`,
+      machine: providerSocketMachine.id,
+      event,
+      after: this.#snapshot,
+    });
   }
 
   #write(): void {

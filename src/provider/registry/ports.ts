@@ -1,7 +1,7 @@
 /**
  * What the registry of one node needs from where it runs: in-process beside Node's `ws`, or inside a Durable Object.
  */
-import type { StateValue } from 'xstate';
+import type { AnyEventObject, AnyMachineSnapshot, StateValue } from 'xstate';
 import type { Projection } from '../../domain/provider/liveness.ts';
 import type { SocketContext } from '../../machines/provider-socket.machine.ts';
 import type { Value } from '../storage/port.ts';
@@ -58,6 +58,16 @@ export type StepName =
   | 'replay.marked'
   | 'departure.owed'
   | 'departure.written';
+
+/** Whoever looks on while machines are stepped; it is told, and nothing waits for it. */
+export type Look = (step: {
+  /** The connection, or the node. */
+  readonly session: string;
+  readonly id: string;
+  readonly machine: string;
+  readonly event: AnyEventObject;
+  readonly after: AnyMachineSnapshot;
+}) => void;
 
 /** Named points of registration, replay and departure, at which a test can park the node. A no-op in production. */
 export interface Steps {

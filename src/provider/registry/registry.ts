@@ -43,13 +43,14 @@ export class NodeRegistry {
   opened(socket: NodeSocket): void {
     const node = this.#node;
     const { reapMs, unboundMs, registerMs } = node.limits;
-    const attached = Attached.open(socket, {
+    const input = {
       connection: node.host.newId('conn'),
       workspace: node.host.workspace,
       node: node.host.node,
       openedAt: node.host.now(),
       bounds: { reapMs, unboundMs, registerMs },
-    });
+    };
+    const attached = Attached.open(socket, input, node.look);
     this.#keep(socket, attached);
     node.watch(attached.due);
     node.journal.tell('socket.opened', node.names(attached));
@@ -121,7 +122,7 @@ export class NodeRegistry {
   }
 
   #restore(socket: NodeSocket): void {
-    const attached = Attached.restore(socket);
+    const attached = Attached.restore(socket, this.#node.look);
     if (attached !== undefined) this.#keep(socket, attached);
   }
 

@@ -9,7 +9,7 @@ import type { Journal } from '../../services/ports.ts';
 import type { Engine, ProviderAt } from '../engine/engine.ts';
 import type { Attached } from './attached.ts';
 import type { Policy } from './policy.ts';
-import type { NodeHost, Steps } from './ports.ts';
+import type { Look, NodeHost, Steps } from './ports.ts';
 import { NodeQueue } from './queue.ts';
 import { ReadySets } from './ready-sets.ts';
 import type { NodeRecords } from './records.ts';
@@ -34,6 +34,8 @@ export interface NodeParts {
   readonly journal: Journal;
   readonly steps: Steps;
   readonly policy: Policy;
+  /** Undefined: nobody looks on. */
+  readonly look?: Look | undefined;
 }
 
 export class NodeState {
@@ -44,6 +46,7 @@ export class NodeState {
   readonly journal: Journal;
   readonly steps: Steps;
   readonly policy: Policy;
+  readonly look: Look | undefined;
   readonly queue = new NodeQueue();
   readonly ready: ReadySets;
   readonly sockets = new Map<string, Attached>();
@@ -75,6 +78,7 @@ export class NodeState {
     this.journal = parts.journal;
     this.steps = parts.steps;
     this.policy = parts.policy;
+    this.look = parts.look;
     this.ready = new ReadySets(parts.records);
     const { alarmLeastMs: leastMs, againMs } = parts.limits;
     [this.#reaper] = initialTransition(reaperMachine, { leastMs, againMs });
@@ -94,6 +98,9 @@ export class NodeState {
   reap(event: ReaperEvent): void {
     const before = this.#reaper.context.dueAt;
     [this.#reaper] = transition(reaperMachine, this.#reaper, event);
+    const { workspace, node } = this.host;
+    const name = `${workspace}/${node}`;
+    this.look?.({ session: name, id: `reaper.${name}`, machine: reaperMachine.id, event, after: this.#reaper });
     const after = this.#reaper.context.dueAt;
     if (after !== before || event.type !== 'deadline.known') this.host.setAlarm(after);
   }

@@ -3,7 +3,7 @@ import type { Journal } from '../../services/ports.ts';
 import { type Engine, randomId } from '../engine/engine.ts';
 import type { Dispatcher } from '../engine/messages.ts';
 import { type Policy, policy as usual } from '../registry/policy.ts';
-import { type NodeSocket, noSteps, type ObjectStore, type Steps } from '../registry/ports.ts';
+import { type Look, type NodeSocket, noSteps, type ObjectStore, type Steps } from '../registry/ports.ts';
 import { NodeRecords } from '../registry/records.ts';
 import { NodeRegistry } from '../registry/registry.ts';
 
@@ -15,6 +15,7 @@ export interface RegistriesOptions {
   readonly journal: Journal;
   readonly policy?: Policy | undefined;
   readonly steps?: Steps | undefined;
+  readonly look?: Look | undefined;
 }
 
 export class Registries implements Dispatcher {
@@ -53,7 +54,11 @@ export interface Hosted {
   readonly clear: () => void;
 }
 
-function host({ engine, store, journal, policy, steps }: RegistriesOptions, workspace: string, node: string): Hosted {
+function host(
+  { engine, store, journal, policy, steps, look }: RegistriesOptions,
+  workspace: string,
+  node: string,
+): Hosted {
   const sockets = new Set<NodeSocket>();
   let timer: NodeJS.Timeout | undefined;
   let alarmAt: number | null = null;
@@ -85,6 +90,7 @@ function host({ engine, store, journal, policy, steps }: RegistriesOptions, work
     journal,
     steps: steps ?? noSteps,
     policy: policy ?? usual,
+    look,
   });
   return { registry, sockets, alarmAt: () => alarmAt, clear: () => clearTimeout(timer) };
 }

@@ -7,7 +7,7 @@ import type { Journal } from '../../services/ports.ts';
 import { type Engine, randomId } from '../engine/engine.ts';
 import { addWorkspace } from '../engine/keys.ts';
 import type { Policy } from '../registry/policy.ts';
-import type { Steps } from '../registry/ports.ts';
+import type { Look, Steps } from '../registry/ports.ts';
 import type { Storage } from '../storage/port.ts';
 import { openSqlite, sqliteStorage } from '../storage/sqlite.ts';
 import { sqliteObjectStore } from './object-store.ts';
@@ -24,6 +24,8 @@ export interface ServeOptions {
   /** Bounds, as `HOSTED_…` variables. */
   readonly env: Readonly<Record<string, unknown>>;
   readonly journal: Journal;
+  /** Whoever looks on while the machines of nodes and sockets are stepped. */
+  readonly look?: Look | undefined;
   /** For tests: what stands between the engine and its database, the named points, the decisions. */
   readonly storage?: (storage: Storage) => Storage;
   readonly steps?: Steps;
@@ -56,6 +58,7 @@ export async function serveHosted(options: ServeOptions): Promise<HostedServer> 
     journal: options.journal,
     policy: options.policy,
     steps: options.steps,
+    look: options.look,
   });
   const listening = await listen(engine, registries, { host: options.host ?? '127.0.0.1', port: options.port });
   options.journal.tell('hosted.listening', { url: listening.url });
