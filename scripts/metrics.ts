@@ -23,8 +23,9 @@ export function metricsTable(): string {
 
 Made by \`npm run metrics\` from \`src/domain/metrics.ts\`. \`cotal deliver --http PORT\` and \`cotal up --http PORT\` serve them on
 \`http://127.0.0.1:PORT/metrics\`, beside \`/healthz\` (200 while the root of the process runs) and \`/readyz\` (200 while the daemon
-serves and its lease is certain). Node's own metrics (\`process_*\`, \`nodejs_*\`) come with them. \`deploy/grafana.json\` is a
-dashboard of all of it. No label has values that grow with use: members, channels and posts are never labels.
+serves and its lease is certain). \`cotal manager --http PORT\` serves those that a manager has. Node's own metrics (\`process_*\`,
+\`nodejs_*\`) come with them. \`deploy/grafana.json\` is a dashboard of all of it. No label has values that grow with use: members,
+channels and posts are never labels.
 
 ${head}
 | ${widths.map((width) => '-'.repeat(width)).join(' | ')} |

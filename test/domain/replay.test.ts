@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { replay } from '../../src/inspector/replay.ts';
-import { compared } from '../support/delivery/histories.ts';
+import { compared, histories } from '../support/delivery/histories.ts';
 
 const folder = fileURLToPath(new URL('../golden', import.meta.url));
 const golden = globSync('*.jsonl', { cwd: folder }).map((file) => ({
@@ -13,8 +13,8 @@ const golden = globSync('*.jsonl', { cwd: folder }).map((file) => ({
 const [first = { name: '', text: '' }] = golden;
 
 describe('recorded histories', () => {
-  it('are there', () => {
-    expect(golden.length).toBeGreaterThan(1);
+  it('are there, one for each life that is recorded', () => {
+    expect(golden.map(({ name }) => name).sort()).toEqual(Object.keys(histories).sort());
   });
 
   it.each(golden)(

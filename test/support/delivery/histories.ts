@@ -1,7 +1,9 @@
 /** Lives of a daemon that are recorded: by the tests, and by `npm run golden` for test/golden. */
 import { join } from 'node:path';
+import { buckets, LEASE_KEY } from '../../../src/domain/subjects.ts';
 import { type Watch, watchProcess } from '../../../src/inspector/watch.ts';
 import { createDaemon, type DeliveryDaemon } from '../../../src/main.ts';
+import { writeRow } from '../../../src/services/nats/rows.ts';
 import type { Mesh } from '../mesh.ts';
 import { until } from '../until.ts';
 import { Agent } from './agent.ts';
@@ -55,6 +57,25 @@ export const histories: Readonly<Record<string, (of: Living) => Promise<void>>> 
     await mesh.startBroker();
     await serves();
     await bob.read(1, WAIT_MS);
+  },
+  /** Another one writes itself on the lease row: it has lost, and ends without touching the row again. */
+  'the-lease-is-lost': async ({ mesh, daemon, serves }) => {
+    await serves();
+    const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
+    await bob.join(CHANNEL);
+    await alice.post(CHANNEL, { text: BODY });
+    await bob.read(1);
+    const connection = await mesh.connect('delivery');
+    const other = { holder: 'local.other', incarnation: 'other', since: 1, acquiredAt: 1, ready: true };
+    await writeRow({
+      ...{ connection, bucket: buckets(mesh.space).delivery, key: LEASE_KEY },
+      value: { ...other, proofKey: '', proofAttestation: '' },
+    });
+    await until(
+      () => !daemon.exhibit.alive(),
+      () => daemon.actor.getSnapshot().value,
+      WAIT_MS,
+    );
   },
 };
 
