@@ -3,7 +3,7 @@
  *
  *   RN1  nothing is signed before the renewal lease is ours
  *   RN2  adopted is recorded only of an answer that says so for the very fingerprint that was signed
- *   RN3  what was signed and not adopted is offered again, and not signed again
+ *   RN3  what was signed and not adopted is offered again, and not signed again; where the store has another one by now, that one
  *   RN4  every pass ends in a record of its outcome, and the next one is due: none is missed, none follows at once
  *   RN5  while something stays due the rests get longer, up to their limit and never past the next look that its life needs
  */
@@ -16,7 +16,8 @@ import { type RailWaitOutcome, railWaitMachine } from './rail-wait.machine.ts';
 export type DueFact =
   /** `waitMs`: the longest until the next look. */
   | { type: 'credentials.due'; names: readonly string[]; waitMs: number }
-  | { type: 'credentials.fresh'; waitMs: number }
+  /** `fingerprint`: of the delivery credential in the store; empty where it has none. */
+  | { type: 'credentials.fresh'; waitMs: number; fingerprint: string }
   | { type: 'store.unreadable'; reason: string };
 export type OwnFact =
   | { type: 'renewal.ours' }
@@ -78,6 +79,10 @@ const renewal = setup({
       outcome: 'signed' as const,
       reason: '',
     })),
+    keepStored: assign(({ context }, stored: { fingerprint: string }) => {
+      const fingerprint = stored.fingerprint === '' ? context.offered : stored.fingerprint;
+      return { offered: fingerprint, fingerprint };
+    }),
     keepOffer: assign(({ context }) => ({ fingerprint: context.offered })),
     keepOutcome: assign((_, of: { outcome: RenewalRecord['outcome']; reason: string }) => of),
     keepAdopted: assign({ outcome: 'adopted', reason: '', offered: '' }),
@@ -148,6 +153,7 @@ export const renewalMachine = renewal.createMachine({
             actions: [
               { type: 'keepDue', params: () => ({ names: [] }) },
               { type: 'keepWait', params: fact },
+              { type: 'keepStored', params: fact },
             ],
           },
           { target: 'Waiting', actions: [{ type: 'keepWait', params: fact }, 'keepFresh'] },

@@ -20,8 +20,8 @@ export interface RenewalPorts extends Pick<ManagerPorts, 'rows' | 'line' | 'cloc
   /** Who renews: one holder of the renewal lease does. */
   readonly holder: string;
   readonly journal: Journal;
-  /** The standing credentials as they lie in the store. @throws for one that is missing or cannot be read. */
-  standing(): Promise<readonly { readonly name: string; readonly claims: UserClaims }[]>;
+  /** The standing credentials as they lie in the store; `fingerprint`: SHA-256 of the JWT. @throws for one that cannot be read. */
+  standing(): Promise<readonly { readonly name: string; readonly claims: UserClaims; readonly fingerprint: string }[]>;
   /** Signs these again, with the keys that they have, and writes them into the store. */
   sign(names: readonly string[]): Promise<readonly { readonly name: string; readonly credential: Credential }[]>;
 }
@@ -38,10 +38,12 @@ export function bindRenewal(ports: RenewalPorts) {
       railWait: bindRailWait(ports),
       lookAtCredentials: ask<DueFact, undefined>(async () => {
         try {
-          const { due, waitMs } = duePlan(await ports.standing(), clock.now().wallMs);
+          const standing = await ports.standing();
+          const { due, waitMs } = duePlan(standing, clock.now().wallMs);
+          const { fingerprint = '' } = standing.find(({ name }) => name === 'delivery') ?? {};
           return due.length > 0
             ? { type: 'credentials.due', names: due, waitMs }
-            : { type: 'credentials.fresh', waitMs };
+            : { type: 'credentials.fresh', waitMs, fingerprint };
         } catch (error) {
           return { type: 'store.unreadable', reason: error instanceof Error ? error.message : String(error) };
         }

@@ -1,6 +1,6 @@
 /** The standing credentials of a space in a store: how they are read, and signed again with the keys that they have. */
 import type { Profile } from '../domain/profiles.ts';
-import { type Credential, credsText, readCreds } from '../services/credential.ts';
+import { type Credential, credsText, fingerprintOf, readCreds } from '../services/credential.ts';
 import { mint } from '../services/local/mint.ts';
 import type { WritableStore } from '../services/ports.ts';
 import type { RenewalPorts } from './bind-renewal.ts';
@@ -28,7 +28,12 @@ export function standingCredentials(of: {
     );
   };
   return {
-    standing: async () => (await found()).map(({ name, credential }) => ({ name, claims: credential.claims })),
+    standing: async () =>
+      (await found()).map(({ name, credential: { claims, jwt } }) => ({
+        name,
+        claims,
+        fingerprint: fingerprintOf(jwt),
+      })),
     /** Nothing is written before everything is signed. */
     sign: async (names) => {
       const before = (await found()).filter(({ name }) => names.includes(name));

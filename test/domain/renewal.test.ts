@@ -111,7 +111,9 @@ it('a store that can be written again 5 s after the end is used within seconds, 
   const { recorded } = await renewedFor(120_000, {
     look: (now) => {
       const { due, waitMs } = duePlan(renewedAt === undefined ? standing(0, lifeS) : standing(renewedAt, DAY_S), now);
-      return due.length > 0 ? { type: 'credentials.due', names: due, waitMs } : { type: 'credentials.fresh', waitMs };
+      return due.length > 0
+        ? { type: 'credentials.due', names: due, waitMs }
+        : { type: 'credentials.fresh', waitMs, fingerprint: '' };
     },
     sign: (now) => {
       if (now < (lifeS + 5) * 1_000) return { type: 'signing.failed', reason: 'the disk is full' };
@@ -132,7 +134,9 @@ it('a day that goes well signs twice, and looks without a pass in between', asyn
     {
       look: (now) => {
         const { due, waitMs } = duePlan(standing(renewedAt, 16 * 3600), now);
-        return due.length > 0 ? { type: 'credentials.due', names: due, waitMs } : { type: 'credentials.fresh', waitMs };
+        return due.length > 0
+          ? { type: 'credentials.due', names: due, waitMs }
+          : { type: 'credentials.fresh', waitMs, fingerprint: '' };
       },
       sign: (now) => {
         renewedAt = now / 1_000;

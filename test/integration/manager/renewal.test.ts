@@ -191,6 +191,34 @@ it('what the broker does not accept is recorded as refused, with the reason; the
   await end();
 });
 
+it('what somebody put into the store in place of a refused one is offered next, and adopted', async () => {
+  const store = await vault();
+  daemon = await startInProcess(mesh, {}, { store });
+  await makeDue(store);
+  const { pair } = await deliveryIn(store);
+  const strange = { ...keys(), space: { ...mesh.keys, signing: newPair('account') } };
+  const profile = { profile: 'delivery', space: mesh.space } as const;
+  const credential = await mint(strange, { profile, name: 'local.delivery', pair });
+  const { passes, end } = await renewer({
+    store,
+    principal: 'local.one',
+    sign: async () => {
+      await store.write('delivery', credsText(credential));
+      return [{ name: 'delivery', credential }];
+    },
+  });
+  await until(() => passes().length > 0, 'a pass');
+  const good = await mesh.credsFor('delivery', { pair });
+  await store.write('delivery', credsText(good));
+  await until(() => passes().some(({ outcome }) => outcome === 'adopted'), passes);
+  expect(
+    passes()
+      .map(({ outcome, fingerprint }) => [outcome, fingerprint])
+      .at(-1),
+  ).toEqual(['adopted', fingerprintOf(good.jwt)]);
+  await end();
+});
+
 it('a store that keeps the expired credential is named, and the daemon is not asked to reload anything (CRD-03)', async () => {
   const store = await vault();
   daemon = await startInProcess(mesh, {}, { store });

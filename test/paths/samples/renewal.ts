@@ -57,10 +57,15 @@ const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'RN3',
-    says: 'what was not adopted stays offered',
+    says: 'what was not adopted stays offered, or what the store has in its place',
     when: (step) =>
       step.before.begun && step.before.context.offered !== '' && !step.heard('wait.answered', 'credentials.signed'),
-    holds: ({ before, after }) => after.context.offered === before.context.offered || 'it is forgotten',
+    holds: (step) => {
+      const stored = step.heard('credentials.fresh') ? String(step.fact.fingerprint) : '';
+      const { offered, fingerprint } = step.after.context;
+      if (step.heard('credentials.fresh') && fingerprint !== offered) return 'another one would be recorded';
+      return offered === (stored === '' ? step.before.context.offered : stored) || 'it is forgotten';
+    },
   },
   {
     clause: 'RN3',
@@ -155,7 +160,9 @@ export const samples = samplesOf(renewalMachine, {
   answers: {
     lookAtCredentials: [
       { type: 'credentials.due', names: ['delivery'], waitMs: 8_640_000 },
-      { type: 'credentials.fresh', waitMs: 43_200_000 },
+      { type: 'credentials.fresh', waitMs: 43_200_000, fingerprint: 'f1' },
+      { type: 'credentials.fresh', waitMs: 43_200_000, fingerprint: 'f2' },
+      { type: 'credentials.fresh', waitMs: 43_200_000, fingerprint: '' },
       { type: 'store.unreadable', reason: 'delivery.creds is missing' },
     ],
     ownRenewal: [
@@ -171,6 +178,7 @@ export const samples = samplesOf(renewalMachine, {
     railWait: [
       named('adopted', adopted('f1')),
       named('another adopted', adopted('f0')),
+      named('the one of the store adopted', adopted('f2')),
       named('not adopted', { type: 'wait.answered', data: { adopted: false, fingerprint: 'f1' } }),
       named('nothing', { type: 'wait.answered', data: null }),
       { type: 'wait.refused', code: 'rail.not-started', message: 'it has not finished starting' },
