@@ -88,6 +88,30 @@ describe('the checker', () => {
     expect(judge([...story, ...held])).toMatchObject({ clean: true, late: 2 });
   });
 
+  it('convicts nobody of effects between two rows of the lease of which some were not seen', () => {
+    const early: HistoryRecord = { kind: 'lease', at: 500, seq: 2, incarnation: 'd2', ready: true };
+    const back: HistoryRecord = { kind: 'lease', at: 1_200, seq: 3, incarnation: 'd1', ready: true };
+    const findings = (history: readonly HistoryRecord[]) => JSON.stringify(judge(history).findings);
+    expect(findings([...story, early, back])).toContain('was stored while d2 held the lease');
+    expect(findings([...story, early, { ...back, seq: 5 }])).not.toContain('was stored while');
+  });
+
+  it('convicts a copy that was stored after the grant was narrowed, unless a held line kept it back', () => {
+    const grant = { ...bob, read: ['lobby'], turn: 1 };
+    const narrowed: HistoryRecord[] = [
+      { kind: 'granting', at: -9_001, ...grant },
+      { kind: 'granted', at: -9_000, ...grant },
+    ];
+    const held: HistoryRecord[] = [
+      { kind: 'fault', at: -9_500, no: 1, verb: 'half-open', target: 'daemon.1' },
+      { kind: 'fault-over', at: 1_000, no: 1 },
+    ];
+    expect(charged([...story, ...narrowed])).toContain('unauthorized');
+    expect(charged([...story, ...narrowed, ...held])).not.toContain('unauthorized');
+    const freeze = held.map((record) => (record.kind === 'fault' ? { ...record, verb: 'freeze' as const } : record));
+    expect(charged([...story, ...narrowed, ...freeze])).toContain('unauthorized');
+  });
+
   it('convicts a repeat that has no reason, and names the reason of one that has', () => {
     const again = { kind: 'surfaced', at: 2_000, ...bob, ...seen(), life: 1, asked: 900, limit: 1 } as const;
     const repeat: HistoryRecord = { ...again, source: 'durable', redelivered: true };

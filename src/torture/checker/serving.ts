@@ -13,10 +13,6 @@ type Lease = RecordOf<'lease'>;
 /** The broker's clock is one clock, read for two streams. */
 const SLACK_MS = 50;
 
-/** What was kept back is stored this soon after it was let through, on a busy machine. */
-const LATE_MS = 2_000;
-const HOLDS = ['half-open', 'slow', 'freeze', 'partition'];
-
 export function doubleServing(history: readonly HistoryRecord[]): Finding[] {
   const rows = recordsOf(history, 'lease').sort((a, b) => a.seq - b.seq);
   const ttlMs = recordsOf(history, 'run')[0]?.leaseTtlMs ?? 30_000;
@@ -52,7 +48,6 @@ function takings(rows: readonly Lease[], ttlMs: number): Finding[] {
 
 function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[]): (Finding | 'late')[] {
   const troubles = new TroubleTimes(history);
-  const daemons = new Map(recordsOf(history, 'daemon').map(({ incarnation, daemon }) => [incarnation, daemon]));
   const effects = [
     ...recordsOf(history, 'entry').map(({ at, writer, seq }) => ({ at, writer, what: `entry ${seq}` })),
     ...recordsOf(history, 'copy').map(({ at, writer, seq }) => ({ at, writer, what: `copy ${seq}` })),
@@ -67,11 +62,9 @@ function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[
     const after = rows[next];
     // The row changes hands within the slack: it may be the writer's already.
     if (after?.incarnation === writer && after.at <= at + SLACK_MS) continue;
-    const taken = held.at;
-    const wasKeptBack = troubles.between(taken, taken).some(({ verb, target, to }) => {
-      const onTheWay = target.startsWith('broker') || (target === daemons.get(writer) && verb !== 'freeze');
-      return onTheWay && HOLDS.includes(verb) && at <= to + LATE_MS;
-    });
+    // Rows between these two were not seen: whose lease it was is not known.
+    if (after !== undefined && after.seq !== held.seq + 1) continue;
+    const wasKeptBack = troubles.wasKeptBack({ writer, sent: held.at, stored: at });
     const words = `${what} of ${writer} was stored while ${held.incarnation} held the lease`;
     found.push(wasKeptBack ? 'late' : finding('double-serving', at, words));
   }

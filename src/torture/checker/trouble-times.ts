@@ -8,12 +8,19 @@ export interface Trouble {
   readonly to: number;
 }
 
+/** What is kept back on its way, on a busy machine, is stored this soon after it was let through. */
+const LATE_MS = 2_000;
+const HOLDS = ['half-open', 'slow', 'freeze', 'partition'];
+
 export class TroubleTimes {
+  /** Daemons by incarnation. */
+  readonly #daemons: ReadonlyMap<string, string>;
   readonly #troubles: readonly Trouble[];
   /** Times without a daemon that was ready to serve. */
   readonly #unserved: readonly { from: number; to: number }[];
 
   constructor(history: readonly HistoryRecord[]) {
+    this.#daemons = new Map(recordsOf(history, 'daemon').map(({ incarnation, daemon }) => [incarnation, daemon]));
     const end = Math.max(0, ...history.map(({ at }) => at));
     const over = new Map(recordsOf(history, 'fault-over').map(({ no, at }) => [no, at]));
     this.#troubles = recordsOf(history, 'fault').map(({ no, at, verb, target }) => ({
@@ -28,6 +35,17 @@ export class TroubleTimes {
   /** Faults that were under way between two times, or had ended at most `after` before. */
   between(from: number, to: number, after = 0): Trouble[] {
     return this.#troubles.filter((trouble) => trouble.from <= to && trouble.to + after >= from);
+  }
+
+  /**
+   * Whether something that a daemon sent before `sent` may have been stored at `stored`: its line was held, or the broker stood
+   * still. What a frozen daemon itself would send later is no such thing.
+   */
+  wasKeptBack({ writer, sent, stored }: { writer: string; sent: number; stored: number }): boolean {
+    return this.between(sent, sent).some(({ verb, target, to }) => {
+      const onTheWay = target.startsWith('broker') || (target === this.#daemons.get(writer) && verb !== 'freeze');
+      return onTheWay && HOLDS.includes(verb) && stored <= to + LATE_MS;
+    });
   }
 
   /** Whether nobody was ready to serve at some moment between two times. */

@@ -165,18 +165,21 @@ function handOffs({ agent, uid, principal }: RecordOf<'added'>, of: Case): Findi
   return recordsOf(history, 'copy')
     .filter((copy) => copy.member === member)
     .flatMap((copy) => {
-      const { at, channel, generation, post } = copy;
+      const { at, channel, generation, post, writer } = copy;
+      /** A copy that was authorized before this was not possible any more may be stored for so long. */
+      const isLate = (since: number, graceMs = effectMs + SLACK_MS) =>
+        at > since + graceMs && !of.troubles.wasKeptBack({ writer, sent: since, stored: at });
       const fault = (why: string) => [
         finding('unauthorized', at, `${agent} was handed ${channel}#${post} generation ${generation}: ${why}`),
       ];
       const original = posts.get(post);
       if (original === undefined || original.channel !== channel) return fault('nobody posted it');
       if (original.from === principal) return fault('it is its own post');
-      if (tombstone !== undefined && at > tombstone + effectMs + SLACK_MS) return fault('its lifecycle was retired');
+      if (tombstone !== undefined && isLate(tombstone)) return fault('its lifecycle was retired');
       const closed = acls.closedSince(uid, channel, at);
       if (closed !== undefined && at > closed + SLACK_MS) return fault('its ACL does not cover the channel');
       const uncovered = acls.uncoveredSince(uid, channel, at);
-      if (uncovered !== undefined && at > uncovered + effectMs + SLACK_MS) return fault('its ACL was narrowed before');
+      if (uncovered !== undefined && isLate(uncovered)) return fault('its ACL was narrowed before');
       if (generation === 0) return original.mentions.includes(agent) ? [] : fault('it does not mention it');
       const rows = memberships.filter((row) => row.channel === channel);
       if (!rows.some((row) => row.generation === generation)) {
