@@ -125,8 +125,15 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
   const record = () =>
     start.root === undefined ? undefined : processRecord({ root: start.root, what: 'delivery', space });
 
+  /** One that was frozen past its lease would write over the record of whoever has it by now. */
+  const writeRecord = (): boolean => {
+    record()?.write(() => fence.holds());
+    return fence.holds();
+  };
+
   const openStores = async (): Promise<'open' | 'silent'> => {
     closeStores();
+    if (!writeRecord()) return 'silent';
     const resident = start.residence.current;
     const gate = new PeriodGate({ fence, isConnected: () => resident.isUp() });
     const serving = new ServingPeriod({
@@ -202,7 +209,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
           disarm =
             options.signals === false ? () => {} : arm((signal) => actor.send({ type: 'stop.requested', signal }));
         },
-        writeRecord: async () => record()?.write(),
+        writeRecord: async () => void writeRecord(),
       },
       openStores,
       closeStores,

@@ -314,8 +314,8 @@ export interface WritableStore extends SecretStore {
 export interface ProcessRecord {
   /** Says that this process has begun, so that it can be found and stopped before it is the one. */
   begin(): void;
-  /** Writes that this process is the one; over whatever is there. */
-  write(): void;
+  /** Writes that this process is the one, over whatever is there; not if it may not any more, which is asked last of all. */
+  write(may?: () => boolean): void;
   /** Takes both away, the record only if it names this process. */
   remove(): void;
 }

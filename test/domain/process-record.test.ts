@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isSame, judgeRecord, optionOf, readCommand, readRecord, recordText } from '../../src/domain/process-record.ts';
 import { causeOf, isAskedFor, restartWait } from '../../src/domain/restart.ts';
+import { processRecord, recordPath } from '../../src/services/local/process-record.ts';
 import { lookAt } from '../../src/services/local/processes.ts';
 
 const START = '9f0c1a52-1111-4222-8333-444455556666 1234';
@@ -70,6 +71,20 @@ describe('the record of a process', () => {
     writeFileSync(join(proc, '17', 'cmdline'), line);
     const seen = lookAt(17, proc);
     expect(seen.kind === 'alive' ? seen.argv : seen).toEqual(argv);
+  });
+
+  it('of another process stays, where the writer may not write any more by the time it comes to it', () => {
+    const root = mkdtempSync(join(tmpdir(), 'plane3-record-'));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    const name = { root, what: 'delivery', space: 'main' } as const;
+    mkdirSync(join(root, '.cotal'));
+    const record = processRecord(name);
+    writeFileSync(recordPath(name), '17\n-\n');
+    record.write(() => false);
+    expect(readdirSync(join(root, '.cotal'))).toEqual(['delivery.6d61696e.pid']);
+    expect(readFileSync(recordPath(name), 'utf8')).toBe('17\n-\n');
+    record.write(() => true);
+    expect(readFileSync(recordPath(name), 'utf8')).toContain(`${process.pid}\n`);
   });
 
   it('leads to a signal only as long as the pid is the same process', () => {

@@ -10,9 +10,16 @@ export const SECRET_FOLDER = 0o700;
 
 /**
  * Writes a file by one rename, synced first; its folder is made when it is missing.
+ * `may` is asked when everything but the rename is done; false leaves what was there.
  * @throws Plane3Error `file.unwritable` naming the path; what was there before is there still.
  */
-export function writeAtomic(path: string, data: string | Uint8Array, mode = 0o644, folderMode = 0o755): void {
+export function writeAtomic(
+  path: string,
+  data: string | Uint8Array,
+  mode = 0o644,
+  folderMode = 0o755,
+  may: () => boolean = () => true,
+): void {
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: folderMode });
@@ -23,7 +30,8 @@ export function writeAtomic(path: string, data: string | Uint8Array, mode = 0o64
     } finally {
       closeSync(file);
     }
-    renameSync(fresh, path);
+    if (may()) renameSync(fresh, path);
+    else rmSync(fresh);
   } catch (error) {
     rmSync(fresh, { force: true });
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);

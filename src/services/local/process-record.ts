@@ -45,8 +45,8 @@ export function processRecord(name: ProcessName): ProcessRecord {
   const mine = { pid: process.pid, start: startOf(process.pid) };
   return {
     begin: () => recordStarting(name, mine),
-    write: () => {
-      writeAtomic(path, recordText(mine));
+    write: (may) => {
+      if (readIfThere(path) !== recordText(mine)) writeAtomic(path, recordText(mine), undefined, undefined, may);
       rmSync(startingPath(name, process.pid), { force: true });
     },
     remove: () => {

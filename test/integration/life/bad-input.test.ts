@@ -122,7 +122,7 @@ describe.concurrent('a bucket of the lease', () => {
       ...QUICK,
       COTAL_DELIVERY_LEASE_TTL_MS: '2000',
       COTAL_DELIVERY_LEASE_FENCE_MS: '1500',
-      COTAL_DELIVERY_EFFECT_TIMEOUT_MS: '500',
+      COTAL_DELIVERY_EFFECT_TIMEOUT_MS: '1000',
     };
     const running = await startStored(mesh, { credential: await mesh.credsFor('delivery'), env, server: proxy.url });
     context.onTestFinished(async () => void (await running.stop()));
