@@ -16,7 +16,7 @@ import { operator, serve, session } from '../support/permission-table/manager-ra
 import { provisioner } from '../support/permission-table/provisioner.ts';
 import { scheduler } from '../support/permission-table/scheduler.ts';
 import { claims, evictor, observer } from '../support/permission-table/system.ts';
-import type { Facts, Part, Row } from '../support/permission-table/words.ts';
+import { BUCKETS, everyStream, type Facts, kv, type Part, type Row } from '../support/permission-table/words.ts';
 import { deniedPublishes, deniedSubscriptions, under } from '../support/rights.ts';
 
 let mesh: Mesh;
@@ -151,6 +151,38 @@ describe.each(PROFILES)('the credential %s', (name) => {
     const refused = await deniedSubscriptions(of(name).connection, subscribed);
     expect(subscribed.filter((subject) => !refused.has(subject)).sort()).toEqual(
       subscribed.filter((subject) => allows(rights.subscribe, subject)).sort(),
+    );
+  });
+});
+
+/** What the API can be asked about one stream or bucket, by its subject. */
+const asked = (stream: string): string[] => [
+  ...['CREATE', 'UPDATE', 'INFO', 'DELETE', 'PURGE', 'SNAPSHOT', 'RESTORE', 'MSG.GET', 'MSG.DELETE'].map(
+    (verb) => `$JS.API.STREAM.${verb}.${stream}`,
+  ),
+  `$JS.API.STREAM.PEER.REMOVE.${stream}`,
+  `$JS.API.STREAM.LEADER.STEPDOWN.${stream}`,
+  ...['NAMES', 'LIST'].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}`),
+  ...['CREATE', 'DURABLE.CREATE', 'INFO', 'DELETE', 'PAUSE', 'MSG.NEXT', 'UNPIN', 'LEADER.STEPDOWN'].map(
+    (verb) => `$JS.API.CONSUMER.${verb}.${stream}.some`,
+  ),
+  `$JS.API.CONSUMER.CREATE.${stream}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.some.filter.of.it`,
+  `$JS.API.DIRECT.GET.${stream}`,
+  `$JS.API.DIRECT.GET.${stream}.some.subject`,
+  `$JS.ACK.${stream}.some.1.1.1.1.0`,
+  `$JS.FC.${stream}.some.abc`,
+  `$JS.SNAPSHOT.ACK.${stream}.some`,
+];
+
+// Last, because whoever may delete a stream does so here.
+describe.each(PROFILES)('the credential %s, of every stream and bucket', (name) => {
+  it('is allowed by the broker exactly what the rules say of whatever the API can do with it', async () => {
+    const rights = permissionsOf(profileOf(name), of(name).credential.publicKey);
+    const subjects = [...everyStream.flatMap(asked), ...BUCKETS.map((bucket) => kv(bucket, 'some.key'))];
+    const denied = await deniedPublishes(of(name).connection, subjects);
+    expect(subjects.filter((subject) => !denied.has(subject))).toEqual(
+      subjects.filter((subject) => allows(rights.publish, subject)),
     );
   });
 });
