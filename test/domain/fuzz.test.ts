@@ -1,6 +1,6 @@
 /**
  * Every decoder of what comes from outside answers, whatever it is given: it never throws, and what it takes for good is well
- * formed. FUZZ_RUNS inputs each (`npm run test:fuzz` for a million in all); the seed is printed by a failure.
+ * formed. FUZZ_RUNS inputs each (`npm run fuzz` for a million in all); the seed is printed by a failure.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
