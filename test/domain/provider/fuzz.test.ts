@@ -54,27 +54,27 @@ const frame = fc.record(
 /** Frames that are right but for a field here and there: unknown keys are refused, so that few of the above are taken. */
 const agents = usual(fc.array(fc.record({ agent_id: word, name: word }), { maxLength: 3 }));
 const shapes: readonly { type: string; fields: Record<string, fc.Arbitrary<unknown>> }[] = [
-    { type: 'node.heartbeat', fields: { active_agents: whole, handlers_live: whole } },
-    { type: 'delivery.ack', fields: { agent: word, up_to_seq: whole } },
-    { type: 'inventory.sync', fields: { agents } },
-    {
-      type: 'node.register',
-      fields: {
-        ...{ name: word, node_id: word, max_agents: whole, version: word },
-        provider: usual(fc.record({ name: word, instance_id: word })),
-        capabilities: usual(fc.array(fc.record({ name: word }), { maxLength: 3 })),
-        tags: usual(fc.array(word, { maxLength: 3 })),
-      },
+  { type: 'node.heartbeat', fields: { active_agents: whole, handlers_live: whole } },
+  { type: 'delivery.ack', fields: { agent: word, up_to_seq: whole } },
+  { type: 'inventory.sync', fields: { agents } },
+  {
+    type: 'node.register',
+    fields: {
+      ...{ name: word, node_id: word, max_agents: whole, version: word },
+      provider: usual(fc.record({ name: word, instance_id: word })),
+      capabilities: usual(fc.array(fc.record({ name: word }), { maxLength: 3 })),
+      tags: usual(fc.array(word, { maxLength: 3 })),
     },
-    { type: 'reply', fields: { id: word, ok: usual(fc.constant(true)), data: strange } },
-    {
-      type: 'deliver',
-      fields: {
-        ...{ delivery_id: word, agent_id: word, agent: word, msg_id: word, seq: whole },
-        mode: usual(fc.constantFrom('wait', 'steer')),
-        payload: usual(fc.record({ type: word, data: strange })),
-      },
+  },
+  { type: 'reply', fields: { id: word, ok: usual(fc.constant(true)), data: strange } },
+  {
+    type: 'deliver',
+    fields: {
+      ...{ delivery_id: word, agent_id: word, agent: word, msg_id: word, seq: whole },
+      mode: usual(fc.constantFrom('wait', 'steer')),
+      payload: usual(fc.record({ type: word, data: strange })),
     },
+  },
 ];
 const nearly = fc.oneof(
   ...shapes.map(({ type: named, fields }) =>
