@@ -63,13 +63,14 @@ export interface HandStep {
   readonly after: AnyMachineSnapshot;
 }
 
-/** What is known of an actor from before it is started until after it has ended. */
 interface Entry extends WatchedActor {
   readonly ref: Pick<AnyActorRef, 'getSnapshot'>;
   last: AnyMachineSnapshot | undefined;
   facts: AnyEventObject[] | undefined;
   asked: string[] | undefined;
   said: Said[] | undefined;
+  /** What is in its mailbox, and the session of whoever told it. */
+  readonly told: { readonly event: AnyEventObject; readonly source: string }[];
   /** Transitions taken since the last step. */
   taken: number;
 }
@@ -83,6 +84,12 @@ function added<Item>(list: Item[] | undefined, item: Item): Item[] {
 }
 
 const names = new Map(catalogue.map(({ name, machine }) => [machine.id, name]));
+/** Of a mailbox that is never emptied no more is remembered; it is emptied in the order in which it was filled. */
+const MOST_TOLD = 1_000;
+function sourceOf({ told }: Entry, event: AnyEventObject): string | undefined {
+  const at = told.findIndex((each) => each.event === event);
+  return at === -1 ? undefined : told.splice(0, at + 1).at(-1)?.source;
+}
 /** A root that was given no name is called what it is. */
 const nameOf = ({ id, sessionId }: AnyActorRef, entry: Entry | undefined): string =>
   id === sessionId ? (entry?.machine ?? id) : id;
@@ -93,7 +100,7 @@ function machineOf(logic: unknown): string | undefined {
   return names.get(id) ?? id;
 }
 
-/** Actors that end without a word are looked for when there are so many more than the last time. */
+/** So many more actors, and those that ended without a word are looked for. */
 const SWEEP_STEP = 256;
 
 export class Tap {
@@ -103,8 +110,6 @@ export class Tap {
   /** Entries by actor, also of those that are never started. */
   readonly #entries = new WeakMap<AnyActorRef, Entry>();
   readonly #live = new Map<string, Entry>();
-  /** Who told an event that is still in a mailbox. */
-  readonly #sources = new WeakMap<AnyEventObject, string>();
   #sweepAt = SWEEP_STEP;
 
   constructor(of: { now?: () => number; failed?: (error: unknown) => void } = {}) {
@@ -117,7 +122,6 @@ export class Tap {
     try {
       this.#hear(inspected);
     } catch (error) {
-      // Whatever is wrong here must not end the actor that is watched.
       this.#failed(error);
     }
   };
@@ -189,6 +193,7 @@ export class Tap {
       facts: undefined,
       asked: undefined,
       said: undefined,
+      told: [],
       taken: 0,
     };
     this.#entries.set(ref, entry);
@@ -208,7 +213,7 @@ export class Tap {
       ...{ session, id, parent: undefined, root: session, effect: '(by hand)', began: this.#now() },
       machine: names.get(machine) ?? machine,
       ref: { getSnapshot: () => entry.last },
-      ...{ last: undefined, facts: undefined, asked: undefined, said: undefined, taken: 0 },
+      ...{ last: undefined, facts: undefined, asked: undefined, said: undefined, told: [], taken: 0 },
     };
     this.#began(entry);
     return entry;
@@ -225,14 +230,15 @@ export class Tap {
     if (source === undefined) return;
     // A failed actor sends no snapshot of its own.
     if (event.type.startsWith('xstate.error.actor.')) this.#end(source, 'error');
-    this.#sources.set(event, source.session);
+    if (entry?.machine !== undefined && entry.told.length < MOST_TOLD)
+      entry.told.push({ event, source: source.session });
     if (source.machine === undefined || from === ref || event.type.startsWith('xstate.')) return;
     source.said = added(source.said, { to: (ref as { systemId?: string }).systemId ?? nameOf(ref, entry), event });
   }
 
   #raised(ref: AnyActorRef, event: AnyEventObject, taken: number): void {
     const entry = this.#entries.get(ref);
-    if (entry === undefined) return;
+    if (entry?.machine === undefined) return;
     entry.taken += taken;
     if (entry.facts?.at(-1) !== event) entry.facts = added(entry.facts, event);
   }
@@ -259,7 +265,7 @@ export class Tap {
       actor: entry,
       at: this.#now(),
       event,
-      source: this.#sources.get(event),
+      source: sourceOf(entry, event),
       facts: raised,
       before,
       after,

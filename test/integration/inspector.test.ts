@@ -257,7 +257,7 @@ describe('a viewer that reads nothing', () => {
   /** A busy actor, and a viewer whose socket takes everything and whose reader takes nothing. */
   async function deafViewer(of: { signs: boolean }) {
     const tap = new Tap();
-    const ring = new Ring(tap, { perSecond: 1_000_000, perKind: 1_000_000 });
+    const ring = new Ring(tap, { perSecond: 1_000_000, burst: 1_000_000 });
     const root = createActor(counter, { inspect: tap.inspect }).start();
     const sent: string[] = [];
     const deaf = Object.assign(new EventEmitter(), {
