@@ -116,6 +116,9 @@ describe('the checker', () => {
     const again = { kind: 'surfaced', at: 2_000, ...bob, ...seen(), life: 1, asked: 900, limit: 1 } as const;
     const repeat: HistoryRecord = { ...again, source: 'durable', redelivered: true };
     expect(charged([...story, repeat])).toEqual(['duplicate']);
+    const live = { ...again, source: 'live' as const, redelivered: false };
+    expect(charged([...story, live])).toEqual(['duplicate']);
+    expect(judge([...story, { ...live, life: 2 }])).toMatchObject({ clean: true, reasons: { 'sent-again': 1 } });
     expect(judge([...without('confirmed'), repeat])).toMatchObject({ clean: true, reasons: { unconfirmed: 1 } });
   });
 

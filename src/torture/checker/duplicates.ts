@@ -14,6 +14,8 @@ export type Reason =
   | 'unanswered'
   /** It came live or as history, and its copy to a later process of the agent, which does not know of that. */
   | 'another-life'
+  /** Its sender sent it again, and it came live to a later process of the agent, which does not know it. */
+  | 'sent-again'
   /** A post without an id, which nobody can recognize. */
   | 'empty-id'
   /** Its entry was handed off more than once, around a fault: nobody knew that the first one was stored. */
@@ -80,6 +82,7 @@ function reasonOf(of: {
   if (answers.every(({ how }) => how === 'unanswered')) return 'unanswered';
   if (again.id === '') return 'empty-id';
   if (answers.every(({ how }) => how !== 'confirmed') && before.life !== again.life) return 'another-life';
+  if (again.source === 'live' && before.life !== again.life) return 'sent-again';
   const [first, last] = [handed[0], handed.at(-1)];
   if (first !== undefined && last !== undefined && first !== last && before.life !== again.life) {
     const around = troubles.between(first.at, last.at, RECOVERY_MS);
