@@ -36,6 +36,7 @@ export class BrokerServer {
   #child: ChildProcess | undefined;
   #url = '';
   #port = 0;
+  #starting: Promise<void> | undefined;
   #mounted = false;
 
   constructor(options: BrokersOptions, name: string, cluster?: () => BrokerCluster) {
@@ -74,7 +75,16 @@ export class BrokerServer {
     return join(brokerFolder(this.root), 'store');
   }
 
-  async start(): Promise<void> {
+  /** Starts it, unless it is up: faults overlap, and two of them may bring one server back. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    if (this.isUp) return;
     let outcome = await this.#startOn(this.#port === 0 ? await freePort() : this.#port);
     // A port that is free may be another run's by the time that the server takes it; a server that had one keeps it.
     while (outcome.kind === 'port-in-use' && this.#port === 0) outcome = await this.#startOn(await freePort());
@@ -102,10 +112,12 @@ export class BrokerServer {
   }
 
   async stop(): Promise<void> {
+    await this.#starting;
     if (this.#child !== undefined) await stopBroker(this.#child);
   }
 
   async kill(): Promise<void> {
+    await this.#starting;
     if (!this.isUp || this.#child === undefined) return;
     const gone = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
