@@ -26,5 +26,7 @@ const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 };
+// Whoever measured is gone: nobody is left to say anything to.
+process.on('disconnect', () => process.exit(1));
 const { code } = await daemon.run();
 process.exit(code);

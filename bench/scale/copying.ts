@@ -7,6 +7,8 @@ import { posts, type SpaceAtHand, storeAll } from '../space.ts';
 
 export const CHANNEL = 'bench.general';
 const WAIT_MS = 600_000;
+/** Longest that the hand-offs after it are waited for: the figures to rest are then of so long. */
+const REST_MS = 120_000;
 const LOOK_MS = 250;
 /** Share of one processor below which a daemon has nothing more to do. */
 const IDLE = 0.1;
@@ -44,7 +46,7 @@ export async function copying(
     WAIT_MS,
   );
   const [seconds, brokerAfter] = [(performance.now() - began) / 1_000, broker()];
-  const resting = await rest(daemon);
+  const resting = await rest(daemon, REST_MS);
   const us = (ms: number) => Math.round((ms * 1_000) / copies);
   await posting.close();
   return {
