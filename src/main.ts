@@ -285,6 +285,7 @@ const inputOf = ({ incarnation, standby, numbers }: { incarnation: string; stand
     reader: {
       laneLimit: numbers.laneLimit,
       placingLimit: numbers.placingLimit,
+      restingLimit: numbers.restingLimit,
       lane: {
         window: numbers.windowSize,
         retries: numbers.giveUpRetries,

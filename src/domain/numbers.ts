@@ -39,6 +39,8 @@ export const numbers = {
   laneLimit: 2_000,
   /** Lanes that look for their place at a time. */
   placingLimit: 16,
+  /** Lanes that may rest at a time; whoever rests longest makes room. */
+  restingLimit: 128,
   /** How often the reader compares what is owed with what is handed off. */
   surveyMs: 60_000,
   /** A hand-off that the broker refuses is tried again, first after this long, doubling up to the limit, for ever. */

@@ -45,8 +45,11 @@ export type LaneEvent =
 
 export type LaneEnd = 'rested' | 'retired' | 'given-up';
 export type LaneReport =
-  /** It has found its place and waits for somebody else: the member, the broker, a row. */
-  | { type: 'lane.placed'; member: string }
+  /**
+   * It has found its place and waits for somebody else: the member, the broker, a row. `rests`: it has nothing to do, so that
+   * its place can be kept without it; how many nudges it has met.
+   */
+  | { type: 'lane.placed'; member: string; rests?: number }
   /** It has nothing to do. `nudges` is how many it has met: a reader that sent more lets it go on. */
   | { type: 'lane.quiet'; member: string; end: LaneEnd; nudges: number };
 

@@ -143,8 +143,8 @@ export const laneMachine = lane.createMachine({
       on: { 'mark.stored': 'Deciding', ...silent },
     },
 
-    AwaitingConfirm: { entry: 'reportPlaced', on: nudgedTo('#lane.Deciding'), after: resting },
-    Idle: { entry: 'reportPlaced', on: nudgedTo('#lane.Deciding'), after: resting },
+    AwaitingConfirm: { entry: 'reportResting', on: nudgedTo('#lane.Deciding'), after: resting },
+    Idle: { entry: 'reportResting', on: nudgedTo('#lane.Deciding'), after: resting },
 
     Removing: {
       initial: 'Asking',

@@ -98,6 +98,9 @@ export const lane = setup({
     tellGivenUp: (_, _facts: Who & { attempts: number }) => {},
     tellRefusedStore: (_, _facts: Who & { code: string; failures: number }) => {},
     reportPlaced: sendParent(({ context }): LaneReport => ({ type: 'lane.placed', member: context.member })),
+    reportResting: sendParent(
+      ({ context: { member, nudges } }): LaneReport => ({ type: 'lane.placed', member, rests: nudges }),
+    ),
     reportQuiet: sendParent(
       ({ context }, { end }: { end: LaneEnd }): LaneReport => ({
         type: 'lane.quiet',

@@ -3,8 +3,9 @@
  *
  *   R1  what is owed is asked of the store, at the start and again every survey, never of memory
  *   R5  lanes are independent; the reader only starts them, nudges them and lets them go, also one that failed
- *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, and at most `placingLimit` of
- *       them look for their place, so that what one start holds in memory and asks of the broker does not grow
+ *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, at most `placingLimit` of them
+ *       look for their place and at most `restingLimit` of them rest, so that what one start holds in memory and asks of the
+ *       broker does not grow, and what one event costs does not grow with the members
  *
  * A lane is let go only when it has met every nudge that was sent to it: it says how many it has met.
  */
@@ -48,19 +49,33 @@ export interface ReaderInput {
   readonly laneLimit: number;
   /** Lanes that may look for their place at a time. */
   readonly placingLimit: number;
+  /** Lanes that may rest at a time; beyond them the one that has rested longest is let go. */
+  readonly restingLimit: number;
   readonly lane: Omit<LaneInput, 'member'>;
 }
 
 export interface ReaderContext extends ReaderInput {
   /** Lanes by member: the child's id and how many nudges it was sent. */
   readonly lanes: Readonly<Record<string, { id: string; sent: number }>>;
-  /** Members that wait for a lane, with the reviews that it must make first. */
-  readonly waiting: Readonly<Record<string, number>>;
+  /** Members that wait for a lane, first come, first served: a list, of which the head is taken at no cost. */
+  readonly waiting: readonly string[];
+  /** Reviews that the lanes of members that wait must make first. */
+  readonly reviews: Readonly<Record<string, number>>;
   /** Members whose lane is looking for its place. */
   readonly placing: Readonly<Record<string, true>>;
+  /** Members whose lane rests, who rests longest first. */
+  readonly resting: readonly string[];
   readonly started: number;
   readonly failures: number;
 }
+
+/** What the lane of a member that rests would say. */
+const quiet = ({ lanes }: ReaderContext, member: string): ReaderEvent => ({
+  type: 'lane.quiet',
+  member,
+  end: 'rested',
+  nudges: lanes[member]?.sent ?? 0,
+});
 
 const reader = setup({
   types: { context: {} as ReaderContext, events: {} as ReaderEvent, input: {} as ReaderInput },
@@ -73,53 +88,77 @@ const reader = setup({
     told: raise(answerOf<ReaderEvent>()),
     faulted: raise(surpriseOf),
     lost: raise(({ event }): ReaderEvent => ({ type: 'confirmations.lost', why: reasonOf({ event }) })),
-    /** Sends each nudge to its member's lane; a member without one gets a lane, or a place in the queue. */
+    /** Sends each nudge to its member's lane; a member without one waits for a place. */
     nudge: enqueueActions(({ context, enqueue }, { nudges }: { nudges: readonly Nudge[] }) => {
       const lanes = { ...context.lanes };
-      const waiting = { ...context.waiting };
-      const placing = { ...context.placing };
-      let { started } = context;
+      const reviews = { ...context.reviews };
+      const woken = new Set<string>();
+      const others = new Set<string>();
       for (const { member, nudge } of nudges) {
-        const known = lanes[member];
-        if (known !== undefined) {
-          lanes[member] = { ...known, sent: known.sent + 1 };
-          enqueue.sendTo(known.id, nudge);
+        const lane = lanes[member];
+        if (lane !== undefined) {
+          lanes[member] = { ...lane, sent: lane.sent + 1 };
+          woken.add(member);
+          enqueue.sendTo(lane.id, nudge);
           continue;
         }
-        const reviews = (waiting[member] ?? 0) + (nudge.type === 'review.asked' ? 1 : 0);
-        waiting[member] = reviews;
+        others.add(member);
+        if (nudge.type === 'review.asked') reviews[member] = (reviews[member] ?? 0) + 1;
       }
-      let room = Math.min(
-        context.laneLimit - Object.keys(lanes).length,
-        context.placingLimit - Object.keys(placing).length,
-      );
-      for (const member of Object.keys(waiting)) {
-        if (room-- <= 0) break;
+      enqueue.assign({
+        lanes,
+        reviews,
+        waiting: others.size === 0 ? context.waiting : [...new Set([...context.waiting, ...others])],
+        resting: context.resting.filter((member) => !woken.has(member)),
+      });
+    }),
+    /** Gives free places to those who wait; who rests longest makes room for them, as if it had said that it is quiet. */
+    seat: enqueueActions(({ context, enqueue }) => {
+      const { laneLimit, placingLimit, waiting } = context;
+      const looking = Math.min(waiting.length, placingLimit - Object.keys(context.placing).length);
+      if (looking <= 0) return;
+      const lanes = { ...context.lanes };
+      const free = Math.min(looking, laneLimit - Object.keys(lanes).length);
+      for (const member of context.resting.slice(0, looking - free)) enqueue.raise(quiet(context, member));
+      const reviews = { ...context.reviews };
+      const placing = { ...context.placing };
+      let { started } = context;
+      for (const member of waiting.slice(0, free)) {
         const id = `lane.${member}.${started++}`;
-        const reviews = waiting[member] ?? 0;
-        delete waiting[member];
-        lanes[member] = { id, sent: reviews };
+        const asked = reviews[member] ?? 0;
+        delete reviews[member];
+        lanes[member] = { id, sent: asked };
         placing[member] = true;
         enqueue.spawnChild('lane', { id, input: { member, ...context.lane } });
-        for (let i = 0; i < reviews; i++) enqueue.sendTo(id, { type: 'review.asked' } satisfies LaneNudge);
+        for (let i = 0; i < asked; i++) enqueue.sendTo(id, { type: 'review.asked' } satisfies LaneNudge);
       }
-      enqueue.assign({ lanes, waiting, placing, started });
+      enqueue.assign({ lanes, reviews, placing, started, waiting: waiting.slice(free) });
     }),
     letGo: enqueueActions(({ context, enqueue }, { member }: { member: string }) => {
       const { [member]: lane, ...lanes } = context.lanes;
       const { [member]: _placed, ...placing } = context.placing;
       if (lane !== undefined) enqueue.stopChild(lane.id);
-      enqueue.assign({ lanes, placing });
+      enqueue.assign({ lanes, placing, resting: context.resting.filter((each) => each !== member) });
     }),
     countPlaced: assign(({ context }, { member }: { member: string }) => {
       const { [member]: _placed, ...placing } = context.placing;
       return { placing };
     }),
+    countResting: assign(({ context }, { member }: { member: string }) => ({
+      resting: [...context.resting.filter((each) => each !== member), member],
+    })),
+    /** The longest rest ends where too many rest. */
+    endLongestRest: enqueueActions(({ context, enqueue }) => {
+      const [longest] = context.resting;
+      if (longest !== undefined && context.resting.length > context.restingLimit)
+        enqueue.raise(quiet(context, longest));
+    }),
     /** A lane that failed waits for a place like any other: it is started anew with the next nudge or survey. */
     requeue: assign(({ context }, { member }: { member: string }) => {
       const { [member]: _failed, ...lanes } = context.lanes;
       const { [member]: _placed, ...placing } = context.placing;
-      return { lanes, placing, waiting: { ...context.waiting, [member]: context.waiting[member] ?? 0 } };
+      const others = (all: readonly string[]) => all.filter((each) => each !== member);
+      return { lanes, placing, resting: others(context.resting), waiting: [...others(context.waiting), member] };
     }),
     /** Bound by the services: what the lane had in hand is dropped with it. */
     forgetLane: (_, _facts: { member: string; end?: LaneEnd }) => {},
@@ -131,6 +170,8 @@ const reader = setup({
     isPlacing: ({ context }, { member }: { member: string }) => context.placing[member] === true,
     isSurvey: (_, { effect }: { effect: string }) => effect === 'survey',
     isLane: ({ context }, { effect }: { effect: string }) => memberOf(context, effect) !== undefined,
+    comesToRest: ({ context }, { member, rests }: { member: string; rests?: number }) =>
+      rests !== undefined && context.lanes[member]?.sent === rests,
     hasMetAll: ({ context }, { member, nudges }: { member: string; nudges: number }) =>
       context.lanes[member]?.sent === nudges,
   },
@@ -161,7 +202,16 @@ const surveyed = {
 
 export const readerMachine = reader.createMachine({
   id: 'reader',
-  context: ({ input }) => ({ ...input, lanes: {}, waiting: {}, placing: {}, started: 0, failures: 0 }),
+  context: ({ input }) => ({
+    ...input,
+    lanes: {},
+    waiting: [],
+    reviews: {},
+    placing: {},
+    resting: [],
+    started: 0,
+    failures: 0,
+  }),
   initial: 'Listening',
   on: {
     ...deafToLateFailures,
@@ -175,35 +225,43 @@ export const readerMachine = reader.createMachine({
       ],
     },
     'members.owed': {
-      actions: { type: 'nudge', params: ({ event }) => each(event.members, { type: 'entries.arrived' }) },
+      actions: [{ type: 'nudge', params: ({ event }) => each(event.members, { type: 'entries.arrived' }) }, 'seat'],
     },
     'rows.changed': {
-      actions: { type: 'nudge', params: ({ event }) => each(event.members, { type: 'row.changed' }) },
+      actions: [{ type: 'nudge', params: ({ event }) => each(event.members, { type: 'row.changed' }) }, 'seat'],
     },
     'review.asked': {
-      actions: { type: 'nudge', params: ({ event }) => each([event.member], { type: 'review.asked' }) },
+      actions: [{ type: 'nudge', params: ({ event }) => each([event.member], { type: 'review.asked' }) }, 'seat'],
     },
     'confirmations.came': {
-      actions: {
-        type: 'nudge',
-        params: ({ event }) => ({
-          nudges: event.members.map(({ member, count }) => ({ member, nudge: { type: 'copies.confirmed', count } })),
-        }),
-      },
-    },
-    'lane.placed': {
-      guard: { type: 'isPlacing', params: ({ event }) => event },
       actions: [
-        { type: 'countPlaced', params: ({ event }) => event },
-        { type: 'nudge', params: { nudges: [] } },
+        {
+          type: 'nudge',
+          params: ({ event }) => ({
+            nudges: event.members.map(({ member, count }) => ({ member, nudge: { type: 'copies.confirmed', count } })),
+          }),
+        },
+        'seat',
       ],
     },
+    'lane.placed': [
+      {
+        guard: { type: 'comesToRest', params: fact },
+        actions: [
+          { type: 'countPlaced', params: fact },
+          { type: 'countResting', params: fact },
+          'endLongestRest',
+          'seat',
+        ],
+      },
+      { guard: { type: 'isPlacing', params: fact }, actions: [{ type: 'countPlaced', params: fact }, 'seat'] },
+    ],
     'lane.quiet': {
       guard: { type: 'hasMetAll', params: ({ event }) => event },
       actions: [
         { type: 'letGo', params: ({ event }) => event },
         { type: 'forgetLane', params: ({ event }) => event },
-        { type: 'nudge', params: { nudges: [] } },
+        'seat',
       ],
     },
   },
@@ -218,7 +276,7 @@ export const readerMachine = reader.createMachine({
         Surveying: {
           invoke: { id: 'survey', src: 'survey', input: { all: true }, ...ends },
           on: {
-            'survey.made': { target: 'Reading', actions: ['forgetFailures', surveyed] },
+            'survey.made': { target: 'Reading', actions: ['forgetFailures', surveyed, 'seat'] },
             'broker.silent': { target: '#reader.BackingOff', actions: 'countFailure' },
           },
         },
@@ -231,7 +289,7 @@ export const readerMachine = reader.createMachine({
           tags: 'serving',
           invoke: { id: 'survey', src: 'survey', input: { all: false }, ...ends },
           on: {
-            'survey.made': { target: 'Reading', actions: surveyed },
+            'survey.made': { target: 'Reading', actions: [surveyed, 'seat'] },
             'broker.silent': 'Reading',
           },
         },

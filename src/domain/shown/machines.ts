@@ -25,7 +25,21 @@ export const contextReviews: Readonly<Record<string, ContextReview>> = {
   },
   lease: { shown: ['holder', 'incarnation', 'standby', 'revision', 'waitsFor'] },
   fanout: { shown: ['waiting', 'failures', 'posts', 'copies'] },
-  reader: { shown: ['laneLimit', 'placingLimit', 'lane', 'lanes', 'waiting', 'placing', 'started', 'failures'] },
+  reader: {
+    shown: [
+      'laneLimit',
+      'placingLimit',
+      'lane',
+      'lanes',
+      'waiting',
+      'reviews',
+      'placing',
+      'resting',
+      'restingLimit',
+      'started',
+      'failures',
+    ],
+  },
   lane: {
     shown: [
       ...['member', 'window', 'retries', 'backOffMs', 'backOffLimitMs', 'nudges', 'waiting', 'outstanding', 'settled'],

@@ -33,12 +33,12 @@ export class Desks {
     return desk;
   }
 
-  /** The lane rests: its place is kept while there is room for it. Where nothing is handed off, the store tells it as fast. */
+  /** The lane rests: its place is kept while there is room for it. */
   rest(key: string): void {
     const desk = this.#desks.get(key);
     this.drop(key);
-    const copies = desk?.awaiting.size ?? 0;
-    if (desk === undefined || copies === 0 || this.#restingCopies + copies > this.#limit) return;
+    const copies = Math.max(1, desk?.awaiting.size ?? 0);
+    if (desk === undefined || this.#restingCopies + copies > this.#limit) return;
     desk.forgetOffers();
     desk.early.clear();
     this.#resting.set(key, { desk, copies });

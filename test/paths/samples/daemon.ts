@@ -10,7 +10,7 @@ export const samples = samplesOf(daemonMachine, {
   inputs: {
     only: {
       lease: { holder: 'd1', incarnation: 'i1', standby: false },
-      reader: { laneLimit: 100, placingLimit: 10, lane },
+      reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane },
     },
   },
   events: [

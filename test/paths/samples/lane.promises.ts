@@ -292,6 +292,14 @@ export const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'R5',
+    says: 'a lane that comes to rest tells how many nudges it has met; one that waits without rest does not',
+    when: (step) => step.reported('lane.placed') !== undefined,
+    holds: (step) =>
+      step.reported('lane.placed')?.rests === (isIn(step.after, resting) ? step.after.context.nudges : undefined) ||
+      'it says something else',
+  },
+  {
+    clause: 'R5',
     says: 'a lane that came to rest waits to be let go',
     when: ({ before, after }) => isIn(after, resting) && JSON.stringify(after.value) !== JSON.stringify(before.value),
     holds: (step) => step.armed('laneRest') || 'it lives for ever',

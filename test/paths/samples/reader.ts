@@ -35,12 +35,15 @@ const isNudge = (step: ReaderStep) =>
 const sentTo = ({ effects }: ReaderStep, id: string | undefined) =>
   effects.flatMap((effect) => (effect.kind === 'send' && effect.to === id ? [effect.event] : []));
 const lanesOf = (context: Context) => Object.keys(context.lanes ?? {});
+/** Reviews that a member waits with; undefined where it does not wait. */
+const waitsWith = ({ waiting, reviews }: Context, member: string) =>
+  waiting.includes(member) ? (reviews[member] ?? 0) : undefined;
 const isOwnFailure = (step: ReaderStep) => step.from === 'survey' && step.heard('effect.failed');
 
 export const samples = samplesOf(readerMachine, {
   inputs: {
-    'room for one': { laneLimit: 1, placingLimit: 2, lane },
-    'room for two, one by one': { laneLimit: 2, placingLimit: 1, lane },
+    'room for one': { laneLimit: 1, placingLimit: 2, restingLimit: 1, lane },
+    'room for two, one by one': { laneLimit: 2, placingLimit: 1, restingLimit: 1, lane },
   },
   events: [
     { type: 'confirmations.bound' },
@@ -52,8 +55,10 @@ export const samples = samplesOf(readerMachine, {
     named('the lane of a is quiet, all met', { type: 'lane.quiet', member: 'a', end: 'rested', nudges: 1 } as const),
     named('the lane of a is quiet, new', { type: 'lane.quiet', member: 'a', end: 'rested', nudges: 0 } as const),
     { type: 'lane.quiet', member: 'b', end: 'retired', nudges: 0 },
-    { type: 'lane.placed', member: 'a' },
-    { type: 'lane.placed', member: 'b' },
+    named('the lane of a waits for a row', { type: 'lane.placed', member: 'a' } as const),
+    named('the lane of a rests, all met', { type: 'lane.placed', member: 'a', rests: 1 } as const),
+    named('the lane of a rests, new', { type: 'lane.placed', member: 'a', rests: 0 } as const),
+    named('the lane of b rests, new', { type: 'lane.placed', member: 'b', rests: 0 } as const),
   ],
   answers: {
     survey: [
@@ -64,14 +69,15 @@ export const samples = samplesOf(readerMachine, {
   },
   spawned: ['lane.a.0', 'lane.b.0', 'lane.b.1'],
   clampChild: (id) => id.split('.').slice(0, -1).join('.'),
-  clamp: ({ laneLimit, lanes, waiting, placing, failures }) => ({
+  clamp: ({ laneLimit, lanes, waiting, reviews, placing, resting, failures }) => ({
     room: laneLimit,
     lanes: Object.fromEntries(
       Object.entries(lanes)
         .sort()
         .map(([member, { sent }]) => [member, Math.min(sent, 2)]),
     ),
-    waiting: Object.fromEntries(Object.entries(waiting).map(([member, reviews]) => [member, Math.min(reviews, 1)])),
+    waiting: Object.fromEntries(waiting.map((member) => [member, Math.min(reviews[member] ?? 0, 1)])),
+    resting,
     placing: Object.keys(placing).sort(),
     failed: failures > 0,
   }),
@@ -152,10 +158,10 @@ export const samples = samplesOf(readerMachine, {
       holds: (step) => {
         for (const { member, nudge } of nudgesOf(step)) {
           if (step.before.context.lanes[member] !== undefined) continue;
-          const reviews = (step.before.context.waiting[member] ?? 0) + (nudge === 'review.asked' ? 1 : 0);
+          const reviews = (step.before.context.reviews[member] ?? 0) + (nudge === 'review.asked' ? 1 : 0);
           const started = step.after.context.lanes[member];
           if (started === undefined) {
-            if (step.after.context.waiting[member] !== reviews) return `${member} is forgotten`;
+            if (waitsWith(step.after.context, member) !== reviews) return `${member} is forgotten`;
             continue;
           }
           const input = step.started(started.id);
@@ -178,14 +184,38 @@ export const samples = samplesOf(readerMachine, {
     },
     {
       clause: 'R8',
+      says: 'no more lanes rest than may, each of them lives and is not looking for its place, and none of them was nudged since',
+      when: ({ after }) => after.status === 'active',
+      holds: (step) => {
+        const { resting, restingLimit, lanes, placing } = step.after.context;
+        if (resting.length > restingLimit) return 'more rest';
+        if (resting.some((member) => !(member in lanes) || member in placing)) return 'who rests has no lane, or looks';
+        const woken = isNudge(step) ? nudgesOf(step).filter(({ member }) => resting.includes(member)) : [];
+        return woken.length === 0 || 'somebody was woken and counts as resting';
+      },
+    },
+    {
+      clause: 'R8',
+      says: 'a lane that comes to rest with every nudge met rests, unless somebody needs its room',
+      when: (step) => step.heard('lane.placed') && step.before.context.lanes?.[step.fact.member] !== undefined,
+      holds: (step) => {
+        const { member, rests } = step.fact;
+        const met = rests !== undefined && step.before.context.lanes[member]?.sent === rests;
+        const restsNow = step.after.context.resting.includes(member);
+        if (!met) return restsNow === step.before.context.resting.includes(member) || 'it rests too early';
+        return restsNow || step.after.context.lanes[member] === undefined || 'it does not rest';
+      },
+    },
+    {
+      clause: 'R8',
       says: 'nobody waits while there is room, once a nudge, a place found or a quiet lane gave the occasion',
       when: (step) =>
         isNudge(step) ||
         (step.heard('lane.placed') && !step.ignored) ||
         (step.heard('lane.quiet') && lanesOf(step.after.context).length < lanesOf(step.before.context).length),
       holds: ({ after: { context } }) =>
-        Object.keys(context.waiting).length === 0 ||
-        lanesOf(context).length === context.laneLimit ||
+        context.waiting.length === 0 ||
+        (lanesOf(context).length === context.laneLimit && context.resting.length === 0) ||
         Object.keys(context.placing).length === context.placingLimit ||
         'somebody waits for nothing',
     },
@@ -224,7 +254,7 @@ export const samples = samplesOf(readerMachine, {
         const forgotten = step.effects.some((effect) => effect.kind === 'act' && effect.action === 'forgetLane');
         const same = JSON.stringify(after.context.lanes) === JSON.stringify(others);
         const stays = JSON.stringify(after.value) === JSON.stringify(before.value);
-        return (forgotten && same && stays && after.context.waiting[member] === 0) || 'others notice, or it is lost';
+        return (forgotten && same && stays && waitsWith(after.context, member) === 0) || 'others notice, or it is lost';
       },
     },
     {

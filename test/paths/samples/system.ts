@@ -18,7 +18,7 @@ export const samples = samplesOf(systemMachine, {
     only: {
       daemon: {
         lease: { holder: 'd1', incarnation: 'i1', standby: false },
-        reader: { laneLimit: 100, placingLimit: 10, lane },
+        reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane },
       },
       brokerWatch: { connection: 1, windowMs: 15_000, backstopMs: 60_000 },
       credential: { connection: 1, backstopMs: 60_000 },

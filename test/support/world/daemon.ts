@@ -109,6 +109,7 @@ export class MemoryDaemon {
             lease: { holder: 'local.delivery', incarnation, standby },
             reader: {
               laneLimit: numbers.laneLimit,
+              restingLimit: numbers.restingLimit,
               placingLimit: numbers.placingLimit,
               lane: {
                 window: numbers.windowSize,

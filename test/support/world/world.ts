@@ -66,6 +66,8 @@ export class World {
           batchSize: 1 + this.random.below(5),
           laneLimit: 1 + this.random.below(4),
           placingLimit: 1 + this.random.below(4),
+          // Not drawn: the kept seeds mean what they meant.
+          restingLimit: 1 + (seed % 3),
           giveUpRetries: 1 + this.random.below(3),
         }
       : {};
