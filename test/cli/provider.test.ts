@@ -241,7 +241,7 @@ describe('cotal hosted', () => {
     const viewer = new WebSocket(`${page.replace('http', 'ws')}socket`);
     viewer.addEventListener('message', ({ data }) => frames.push(String(data)));
     const link = cotalOf(mesh, { env: { COTAL_WORKSPACE_KEY: key } });
-    const node = ['provider', '--url', url.replace('http', 'ws'), '--node-id', NODE, '--agent', 'Zoe', '--json'];
+    const node = ['provider', '--url', url.replace('http', 'ws'), '--node-id', 'seen', '--agent', 'Zoe', '--json'];
     const linked = link.start(...node);
     const sees = (what: RegExp) =>
       until(

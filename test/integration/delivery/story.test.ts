@@ -40,7 +40,7 @@ describe('a post reaches a member that was away', () => {
   it('it reads each post once when it comes back, in order', async () => {
     const mesh = await open();
     const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
-    const { daemon, stop } = await startInProcess(mesh);
+    const { daemon, stop } = await startInProcess(mesh, FAST);
     expect(await bob.join(CHANNEL)).toMatchObject({ durable: true, generation: 1 });
     for (const text of ['one', 'two', 'three']) await alice.post(CHANNEL, { text });
     expect(texts(await bob.read(3))).toEqual(['one', 'two', 'three']);
