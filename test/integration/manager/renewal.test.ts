@@ -32,11 +32,14 @@ afterEach(async () => {
 });
 
 const keys = () => ({ operator: mesh.operator, space: mesh.keys });
-/** An injected store with the three standing credentials; the files of the root are none of its business. */
+/**
+ * An injected store with the three standing credentials; the files of the root are none of its business. The one of the daemon
+ * ends at another time than a renewal does: signed in the same second they would be one and the same.
+ */
 async function vault(delivery?: Credential): Promise<WritableStore> {
   const [observer, evictor] = [await mesh.credsFor('observer'), await mesh.credsFor('evictor')];
   return injectedStore('vault/main', {
-    delivery: credsText(delivery ?? (await mesh.credsFor('delivery'))),
+    delivery: credsText(delivery ?? (await mesh.credsFor('delivery', { lifeS: 7_200 }))),
     observer: credsText(observer),
     evictor: credsText(evictor),
   });
