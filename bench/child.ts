@@ -18,7 +18,8 @@ export async function startDaemon(mesh: MeshSpace, { inspect = false } = {}): Pr
   const started = performance.now();
   const words = [mesh.space, mesh.root, mesh.url, ...(inspect ? ['inspect'] : [])];
   const child = fork(fileURLToPath(new URL('daemon-child.ts', import.meta.url)), words, {
-    execArgv: ['--conditions=plane3-source'],
+    // As the launcher starts it.
+    execArgv: ['--conditions=plane3-source', '--max-semi-space-size=4'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, COTAL_HOME: mesh.root },
   });

@@ -37,8 +37,8 @@ export const numbers = {
   laneRestMs: 5_000,
   /** Lanes that live at once; further members wait for their turn. */
   laneLimit: 2_000,
-  /** Lanes that look for their place at a time. */
-  placingLimit: 16,
+  /** Lanes that look for their place at a time: the broker searches a stream for each of them. */
+  placingLimit: 4,
   /** Lanes that may rest at a time; whoever rests longest makes room. */
   restingLimit: 128,
   /** How often the reader compares what is owed with what is handed off. */
