@@ -81,7 +81,12 @@ async function startStandIn(root: string, { space, end, afterMs }: Run) {
 async function stop(root: string, space: string) {
   const told: string[] = [];
   const outcome = await stopOf(
-    { root, space, numbers: { ...numbers, stopGraceMs: GRACE_MS }, journal: { tell: (event) => told.push(event) } },
+    {
+      root,
+      space,
+      numbers: { ...numbers, stopGraceMs: GRACE_MS },
+      journal: { tell: (event) => void told.push(event) },
+    },
     'delivery',
   );
   return { ...outcome, wasKilled: told.includes('stop.killing') };
