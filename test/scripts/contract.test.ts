@@ -13,6 +13,11 @@ describe('docs/contract.md', () => {
     expect(rows.length).toBeGreaterThan(30);
   });
 
+  it('has each number once', () => {
+    const numbers = rows.map(({ number }) => number);
+    expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
+  });
+
   it.each(rows)('$number is proved by a test that is there: $promise', ({ file, title }) => {
     const path = new URL(`../../${file}`, import.meta.url);
     expect(existsSync(path), file).toBe(true);

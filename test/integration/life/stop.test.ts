@@ -15,6 +15,7 @@ import { credsPath } from '../../../src/services/local/mint.ts';
 import { recordOther, recordPath, stoppingPath } from '../../../src/services/local/process-record.ts';
 import { lookAt, startOf } from '../../../src/services/local/processes.ts';
 import { Random } from '../../../src/torture/random.ts';
+import { TestJournal } from '../../support/delivery/daemon.ts';
 
 const RUNS = 50;
 const AT_A_TIME = 10;
@@ -79,17 +80,9 @@ async function startStandIn(root: string, { space, end, afterMs }: Run) {
 }
 
 async function stop(root: string, space: string) {
-  const told: string[] = [];
-  const outcome = await stopOf(
-    {
-      root,
-      space,
-      numbers: { ...numbers, stopGraceMs: GRACE_MS },
-      journal: { tell: (event) => void told.push(event) },
-    },
-    'delivery',
-  );
-  return { ...outcome, wasKilled: told.includes('stop.killing') };
+  const journal = new TestJournal();
+  const outcome = await stopOf({ root, space, journal, numbers: { ...numbers, stopGraceMs: GRACE_MS } }, 'delivery');
+  return { ...outcome, wasKilled: journal.count('stop.killing') > 0 };
 }
 
 describe('the stop of a daemon that dies by itself', () => {
