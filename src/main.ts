@@ -281,6 +281,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
 
 const inputOf = ({ incarnation, standby, numbers }: { incarnation: string; standby: boolean; numbers: Numbers }) => ({
   daemon: {
+    nameWaitMs: numbers.nameWaitMs,
     lease: { holder: HOLDER, incarnation, standby },
     reader: {
       laneLimit: numbers.laneLimit,

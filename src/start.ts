@@ -16,7 +16,7 @@ import { findMesh } from './services/local/mesh-registry.ts';
 import { workspaceRoot } from './services/local/workspace.ts';
 import type { Dial } from './services/nats/connect.ts';
 import { connectOnce } from './services/nats/connect.ts';
-import { parseDriverError } from './services/nats/driver-errors.ts';
+import { parseDriverError, unresolvedName } from './services/nats/driver-errors.ts';
 import { Residence } from './services/nats/residence.ts';
 import { readMaxAge } from './services/nats/rows.ts';
 import { admit, type SweepSource } from './services/nats/sweep.ts';
@@ -132,6 +132,8 @@ export class Start {
     try {
       return await work(dial);
     } catch (error) {
+      const nameless = unresolvedName(error);
+      if (nameless !== undefined) throw new Plane3Error('start.nameless', nameless, { cause: error });
       const failure = parseDriverError(error);
       const reason = failure.kind === 'unexpected' ? failure.message : failure.kind;
       if (failure.kind === 'unauthorized' || failure.kind === 'expired') {

@@ -22,6 +22,11 @@ export const numbers = {
   /** … and one that is expired after this long. */
   renewalRetryMs: 500,
   renewalRetryLimitMs: 5_000,
+  /** A broker whose name does not resolve is dialled again at the start, first after this long, doubling up to the limit … */
+  nameRetryMs: 500,
+  nameRetryLimitMs: 5_000,
+  /** … for this long in all. */
+  nameWaitMs: 60_000,
   /** Longest an effect on the broker may take before it counts as unanswered. */
   effectTimeoutMs: 5_000,
   /** Copies handed off to one member and not yet confirmed, at most. */

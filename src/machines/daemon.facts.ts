@@ -18,10 +18,13 @@ export type DaemonEnd =
   | 'faulted';
 
 export type StepFact = { type: 'step.done' } | { type: 'start.refused'; code: string; message: string };
+/** The name of the broker has no address now. `at`: monotonic milliseconds. `message`: what a refusal says. */
+export type NameFact = { type: 'name.unresolved'; host: string; reason: string; message: string; at: number };
 export type Silence = { type: 'broker.silent' };
 
 export type DaemonEvent =
   | StepFact
+  | NameFact
   | Silence
   | LeaseReport
   | FanoutReport
@@ -53,4 +56,6 @@ export type DaemonReport =
 export interface DaemonInput {
   readonly lease: LeaseInput;
   readonly reader: ReaderInput;
+  /** How long a start waits in all for a name that does not resolve. */
+  readonly nameWaitMs: number;
 }

@@ -6,13 +6,15 @@
  *   D2  a refusal before the lease leaves no trace on the broker
  *   D3  a fault after the lease gives it back and says why
  *   D4  a stop: the line, the record, the effects, the lease, the rest, bounded
+ *   D6  a broker whose name does not resolve is dialled again with back-off, told each time, for a time that is bounded in
+ *       all over the start; then it is refused by that name
  *   L3  a doubt about the lease stops every effect before anything is asked: `Quiesced` has no children but the lease
  *   K1  rails are bound after the loops stand, and are unbound first
  *
  * The children of `Serving` live as long as it does. After a doubt they start anew and ask the store for everything.
  */
 import { assign, raise, sendParent, sendTo, setup } from 'xstate';
-import type { DaemonEnd, DaemonEvent, DaemonInput, DaemonReport, Silence, StepFact } from './daemon.facts.ts';
+import type { DaemonEnd, DaemonEvent, DaemonInput, DaemonReport, NameFact, Silence, StepFact } from './daemon.facts.ts';
 import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
 import { fanoutMachine } from './fanout.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
@@ -23,6 +25,9 @@ import { registryMachine } from './registry.machine.ts';
 export interface DaemonContext extends DaemonInput {
   readonly end: DaemonEnd;
   readonly message: string;
+  /** Dials that met a name without an address, and since when. */
+  readonly nameless: number;
+  readonly namelessSince: number | null;
 }
 
 const daemon = setup({
@@ -31,9 +36,9 @@ const daemon = setup({
     findRoot: asked<StepFact, undefined>('findRoot'),
     readCredential: asked<StepFact, undefined>('readCredential'),
     findBroker: asked<StepFact, undefined>('findBroker'),
-    reachBroker: asked<StepFact, undefined>('reachBroker'),
+    reachBroker: asked<StepFact | NameFact, undefined>('reachBroker'),
     admitObserver: asked<StepFact, undefined>('admitObserver'),
-    openEndpoint: asked<StepFact, undefined>('openEndpoint'),
+    openEndpoint: asked<StepFact | NameFact, undefined>('openEndpoint'),
     armSignals: asked<StepFact, undefined>('armSignals'),
     writeRecord: asked<StepFact, undefined>('writeRecord'),
     openStores: asked<StepFact | Silence, undefined>('openStores'),
@@ -49,6 +54,10 @@ const daemon = setup({
     told: raise(answerOf<DaemonEvent>()),
     faulted: raise(surpriseOf),
     keepEnd: assign((_, { end, message }: { end: DaemonEnd; message: string }) => ({ end, message })),
+    keepNameless: assign(({ context }, { at }: NameFact) => ({
+      nameless: context.nameless + 1,
+      namelessSince: context.namelessSince ?? at,
+    })),
     report: sendParent((_, report: DaemonReport) => report),
     reportEnd: sendParent(
       ({ context }): DaemonReport => ({
@@ -69,16 +78,19 @@ const daemon = setup({
     closeStores: () => {},
     tellStopping: (_, _facts: { signal: string }) => {},
     tellFault: (_, _facts: { effect: string; message: string; stack?: string }) => {},
+    tellNameless: (_, _facts: NameFact) => {},
     tellWaiting: (_, _facts: { holder: string; expiresInMs: number }) => {},
   },
   guards: {
+    isNameWorthWaiting: ({ context: { namelessSince, nameWaitMs } }, { at }: { at: number }) =>
+      at - (namelessSince ?? at) < nameWaitMs,
     isLeaseOver: ({ context }) => context.end === 'lease-taken' || context.end === 'lease-denied',
     isStopped: ({ context }) => context.end === 'stopped',
     isBrokerGone: ({ context }) => context.end === 'broker-gone',
     isCredentialLapsed: ({ context }) => context.end === 'credential-lapsed',
     isFaulted: ({ context }) => context.end === 'faulted',
   },
-  delays: { drainLimit: 2_000, askAgain: 500 },
+  delays: { drainLimit: 2_000, askAgain: 500, dialAgain: 500 },
 });
 
 const fact = <E>({ event }: { event: E }): E => event;
@@ -102,7 +114,7 @@ const drained = (end: DaemonEnd, message: string) =>
 
 export const daemonMachine = daemon.createMachine({
   id: 'daemon',
-  context: ({ input }) => ({ ...input, end: 'stopped', message: '' }),
+  context: ({ input }) => ({ ...input, end: 'stopped', message: '', nameless: 0, namelessSince: null }),
   initial: 'Starting',
   on: { ...deafToLateFailures },
   states: {
@@ -119,8 +131,20 @@ export const daemonMachine = daemon.createMachine({
           on: { 'step.done': { target: 'Arming', actions: { type: 'report', params: { type: 'daemon.connected' } } } },
         },
         Arming: step('armSignals', '#daemon.Leased'),
+        AwaitingName: { after: { dialAgain: 'Reaching' } },
       },
       on: {
+        'name.unresolved': [
+          {
+            guard: { type: 'isNameWorthWaiting', params: fact },
+            target: '.AwaitingName',
+            actions: [
+              { type: 'keepNameless', params: fact },
+              { type: 'tellNameless', params: fact },
+            ],
+          },
+          { target: 'Closing', actions: refusedBy },
+        ],
         'start.refused': { target: 'Closing', actions: refusedBy },
         'effect.failed': { target: 'Closing', actions: [{ type: 'tellFault', params: fact }, faultedBy] },
         'stop.requested': {

@@ -1,14 +1,15 @@
 /** The daemon and the system over their services. The order of the start is the machine's; here is what each step does. */
-import { describeError } from '../domain/errors/catalogue.ts';
+import { describeError, Plane3Error } from '../domain/errors/catalogue.ts';
 import type { Numbers } from '../domain/numbers.ts';
 import type { Outage } from '../domain/outage.ts';
+import { backOff } from '../domain/pacing.ts';
 import {
   type BackstopFact,
   brokerWatchMachine,
   type ConnectionFact,
   type WindowFact,
 } from '../machines/broker-watch.machine.ts';
-import type { StepFact } from '../machines/daemon.facts.ts';
+import type { NameFact, StepFact } from '../machines/daemon.facts.ts';
 import { daemonMachine } from '../machines/daemon.machine.ts';
 import { type LivenessFact, systemMachine } from '../machines/system.machine.ts';
 import { bindCredential, type CredentialServices } from './bind-credential.ts';
@@ -61,18 +62,40 @@ const step = (work: Step) =>
     }
   });
 
+/** A step that dials the broker by its name. */
+const dialling = (work: Step, nowMs: () => number) =>
+  ask<StepFact | NameFact, undefined>(async (_, signal) => {
+    try {
+      await work(signal);
+      return { type: 'step.done' };
+    } catch (error) {
+      if (!(error instanceof Plane3Error && error.is('start.nameless')))
+        return { type: 'start.refused', ...describeError(error) };
+      const { host, reason } = error.facts;
+      return {
+        type: 'name.unresolved',
+        host: String(host),
+        reason: String(reason),
+        message: error.message,
+        at: nowMs(),
+      };
+    }
+  });
+
 const leaseDelays = (numbers: Numbers) => ({ drainLimit: numbers.drainMs });
 
 export function bindDaemon(services: DaemonServices & { space: string }) {
-  const { steps, journal, numbers, space } = services;
+  const { steps, journal, numbers, space, lease } = services;
+  const nowMs = () => lease.clock.now().monotonicMs;
+  const pauseMs = (nameless: number) => backOff(nameless, numbers.nameRetryMs, numbers.nameRetryLimitMs);
   return daemonMachine.provide({
     actors: {
       findRoot: step(steps.findRoot),
       readCredential: step(steps.readCredential),
       findBroker: step(steps.findBroker),
-      reachBroker: step(steps.reachBroker),
+      reachBroker: dialling(steps.reachBroker, nowMs),
       admitObserver: step(steps.admitObserver),
-      openEndpoint: step(steps.openEndpoint),
+      openEndpoint: dialling(steps.openEndpoint, nowMs),
       armSignals: step(steps.armSignals),
       writeRecord: step(steps.writeRecord),
       openStores: ask<StepFact | { type: 'broker.silent' }, undefined>(async () =>
@@ -96,9 +119,11 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
       closeStores: () => services.closeStores(),
       tellStopping: (_, { signal }) => journal.tell('daemon.signalled', { signal, space }),
       tellFault: (_, facts) => journal.tell('daemon.fault', { stack: facts.message, ...facts }),
+      tellNameless: ({ context }, { host, reason }) =>
+        journal.tell('start.nameless', { host, reason, seconds: pauseMs(context.nameless) / 1000 }),
       tellWaiting: (_, facts) => journal.tell('lease.waiting', facts),
     },
-    delays: leaseDelays(numbers),
+    delays: { ...leaseDelays(numbers), dialAgain: ({ context }) => pauseMs(context.nameless) },
   });
 }
 

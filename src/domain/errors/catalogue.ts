@@ -49,6 +49,11 @@ export class Plane3Error<C extends ErrorCode = ErrorCode> extends Error {
     this.facts = facts;
   }
 
+  /** Whether it is the error of this code, with its facts. */
+  is<K extends ErrorCode>(code: K): this is Plane3Error<K> {
+    return this.code === (code as ErrorCode);
+  }
+
   get kind(): ErrorKind {
     return errorCatalogue[this.code].kind;
   }

@@ -99,6 +99,11 @@ export const deliveryErrors = defineErrors({
     template: 'the broker at {url} cannot be used: {reason}',
     help: 'Nothing was claimed. Start the broker with "cotal up", or correct its address.',
   },
+  'start.nameless': {
+    kind: 'retry',
+    template: 'the name of the broker, {host}, does not resolve: {reason}',
+    help: 'Nothing was claimed. Correct the address, or the name service of this machine; COTAL_DELIVERY_NAME_WAIT_MS says how long a start waits for it.',
+  },
   'start.observer': {
     kind: 'refuse',
     template: 'the system observer cannot be admitted: {reason}',

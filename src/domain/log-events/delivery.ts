@@ -37,6 +37,12 @@ export const deliveryEvents = defineEvents({
     level: 'warn',
     meaning: 'The renewal is proved, and no new resident connection could be made. It is tried again.',
   },
+  'start.nameless': {
+    level: 'warn',
+    line: '! delivery: the name of the broker, {host}, does not resolve ({reason}); next try in {seconds} s',
+    meaning:
+      'The start waits for the name service, with longer and longer rests, for COTAL_DELIVERY_NAME_WAIT_MS in all.',
+  },
   'daemon.signalled': {
     level: 'info',
     line: '• delivery: received {signal}, exiting (space {space}, shard 0)',

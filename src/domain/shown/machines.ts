@@ -18,7 +18,7 @@ const freezes = 'names one freeze for whoever may lift it';
 export const contextReviews: Readonly<Record<string, ContextReview>> = {
   // Delivery.
   system: { shown: ['daemon', 'brokerWatch', 'credential', 'connection', 'end', 'message'] },
-  daemon: { shown: ['lease', 'reader', 'end', 'message'] },
+  daemon: { shown: ['lease', 'reader', 'end', 'message', 'nameWaitMs', 'nameless', 'namelessSince'] },
   brokerWatch: { shown: ['connection', 'windowMs', 'backstopMs', 'since', 'windowWaitMs', 'backstopWaitMs'] },
   credential: {
     shown: ['connection', 'backstopMs', 'failures', 'waitMs', 'since', 'backstopWaitMs', 'asked', 'later'],

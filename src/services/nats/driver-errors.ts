@@ -60,6 +60,13 @@ export function parseDriverError(error: unknown): DriverFailure {
   return { kind: 'unexpected', message: error instanceof Error ? error.message : String(error) };
 }
 
+/** The name that a dial found no address for, and the resolver's own word for it. Undefined: it failed for another reason. */
+export function unresolvedName(error: unknown): { host: string; reason: string } | undefined {
+  if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'getaddrinfo') return undefined;
+  const [host, reason] = ['hostname' in error ? error.hostname : '', 'code' in error ? error.code : ''];
+  return { host: String(host), reason: String(reason) };
+}
+
 /**
  * Errors that only carry another one. The client calls "no responders" of its store "JetStream not enabled", in a class
  * that it keeps to itself.

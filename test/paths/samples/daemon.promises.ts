@@ -35,13 +35,19 @@ const reasons: Readonly<Record<string, string>> = {
   'credential.lapsed': 'credential-lapsed',
   'effect.failed': 'faulted',
   'start.refused': 'refused',
+  'name.unresolved': 'refused',
   'lease.refused': 'lease-refused',
   'lease.denied': 'lease-denied',
   'lease.taken': 'lease-taken',
 };
 const isEnding = ({ before }: DaemonStep) =>
   before.is('Leased.Draining') || before.is('Closing') || before.status !== 'active' || !before.begun;
+/** A name without an address within the time that there is for it. */
+const isWaitedFor = (step: DaemonStep) =>
+  step.heard('name.unresolved') &&
+  Number(step.fact.at) - (step.before.context.namelessSince ?? Number(step.fact.at)) < step.before.context.nameWaitMs;
 const isReason = (step: DaemonStep) => {
+  if (isWaitedFor(step)) return false;
   if (isEnding(step) || !(step.fact.type in reasons) || !step.heard(step.fact.type)) return false;
   return !step.fact.type.startsWith('lease.') || step.before.is('Leased');
 };
@@ -54,6 +60,7 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
       order.some((id) => step.started(id) !== undefined) || (step.before.is('Starting') && step.heard('step.done')),
     holds: (step) => {
       const n = order.findIndex((id) => step.started(id) !== undefined);
+      if (step.elapsed === 'dialAgain') return order[n] === 'reachBroker' || 'another step begins again';
       const before = order[n - 1];
       return n === 0
         ? !step.before.begun || 'it begins anew'
@@ -95,6 +102,24 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
     says: 'the pause ends with the question',
     when: (step) => step.elapsed === 'askAgain',
     holds: (step) => step.started('openStores') !== undefined || 'nobody asks',
+  },
+  {
+    clause: 'D6',
+    says: 'a name without an address is told, and after a pause the broker is dialled again, within the time for it since the first one',
+    when: (step) => step.before.is('Starting') && step.heard('name.unresolved') && isWaitedFor(step),
+    holds: (step) => {
+      const { nameless, namelessSince } = step.after.context;
+      const counts = nameless === step.before.context.nameless + 1;
+      const since = namelessSince === (step.before.context.namelessSince ?? step.fact.at);
+      const waits = step.after.is('Starting.AwaitingName') && step.armed('dialAgain');
+      return (counts && since && waits && told(step, 'tellNameless')) || 'it is not waited for';
+    },
+  },
+  {
+    clause: 'D6',
+    says: 'the pause ends with the dial',
+    when: (step) => step.elapsed === 'dialAgain' && step.before.is('Starting.AwaitingName'),
+    holds: (step) => step.started('reachBroker') !== undefined || 'nobody dials',
   },
   {
     clause: 'K1',

@@ -4,12 +4,15 @@ import { promises } from './daemon.promises.ts';
 
 const done = { type: 'step.done' } as const;
 const refused = { type: 'start.refused', code: 'a-reason', message: 'it is refused' } as const;
+const nameless = (at: number) =>
+  ({ type: 'name.unresolved', host: 'broker', reason: 'EAI_AGAIN', message: 'broker: EAI_AGAIN', at }) as const;
 const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
 
 export const samples = samplesOf(daemonMachine, {
   inputs: {
     only: {
       lease: { holder: 'd1', incarnation: 'i1', standby: false },
+      nameWaitMs: 60_000,
       reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane },
     },
   },
@@ -41,16 +44,16 @@ export const samples = samplesOf(daemonMachine, {
     findRoot: [done, refused],
     readCredential: [done, refused],
     findBroker: [done, refused],
-    reachBroker: [done, refused],
+    reachBroker: [done, refused, nameless(1_000), nameless(60_999), nameless(61_000)],
     admitObserver: [done, refused],
-    openEndpoint: [done, refused],
+    openEndpoint: [done, refused, nameless(1_000), nameless(61_000)],
     armSignals: [done, refused],
     writeRecord: [done, refused],
     openStores: [done, refused, { type: 'broker.silent' }],
     removeRecord: [{ type: 'record.removed' }],
     closeAll: [{ type: 'all.closed' }],
   },
-  clamp: ({ end }) => ({ end }),
+  clamp: ({ end, namelessSince }) => ({ end, namelessSince }),
   happy: [
     'Starting.FindingRoot',
     'Starting.ReadingCredential',

@@ -18,6 +18,7 @@ export const samples = samplesOf(systemMachine, {
     only: {
       daemon: {
         lease: { holder: 'd1', incarnation: 'i1', standby: false },
+        nameWaitMs: 60_000,
         reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane },
       },
       brokerWatch: { connection: 1, windowMs: 15_000, backstopMs: 60_000 },

@@ -106,6 +106,7 @@ export class MemoryDaemon {
         clock: time.forActors,
         input: {
           daemon: {
+            nameWaitMs: numbers.nameWaitMs,
             lease: { holder: 'local.delivery', incarnation, standby },
             reader: {
               laneLimit: numbers.laneLimit,
