@@ -1,5 +1,6 @@
 /** The provider link against a peer that does what no server of ours would: its own rules, alone. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { resolving } from '../support/resolver.ts';
 import { until } from '../support/until.ts';
 import { deliverOf, type FakePeer, obliging, openFakePeer, refusing } from './support/fake-peer.ts';
 import { Linked, type LinkedOptions } from './support/linked.ts';
@@ -185,6 +186,34 @@ describe('the provider link', () => {
     await link.certified('Ann');
     expect(link.health.counters['failures{http_503}']).toBe(2);
   });
+
+  it.each([
+    ['its own token', 'nt_live_planted_secret'],
+    [
+      'a token to be made there',
+      { kind: 'made', workspaceKey: 'rk_live_planted', store: { read: () => undefined, write: () => {} } } as const,
+    ],
+  ])(
+    'waits with longer and longer rests for a peer whose name does not resolve, says so each time, and is ready when it does, with %s (UPD-21)',
+    async (_, token) => {
+      const name = 'node.mesh.invalid';
+      let tries = 0;
+      resolving(name, () => ++tries > 4);
+      peer.table = (request, response) => {
+        const data = request.method === 'POST' ? { token: 'nt_live_made' } : undefined;
+        if (data === undefined)
+          response.writeHead(404).end(JSON.stringify({ ok: false, error: { code: 'agent_not_found' } }));
+        else response.writeHead(200).end(JSON.stringify({ ok: true, data }));
+      };
+      const link = linked({ url: peer.url.replace('127.0.0.1', name), token });
+      await link.certified('Ann');
+      const lines = link.told.filter(({ event }) => event === 'link.failed').map(({ facts }) => facts.code);
+      expect(lines).toEqual(Array(4).fill('EAI_AGAIN'));
+      const waits = link.told.filter(({ event }) => event === 'link.waiting').map(({ facts }) => facts);
+      expect(waits.map(({ failures }) => failures)).toEqual([1, 2, 3, 4]);
+      expect(Number(waits[3]?.waitMs)).toBeGreaterThan(Number(waits[0]?.waitMs));
+    },
+  );
 
   it('asks again when the directory does not answer, and takes nobody offline meanwhile', async () => {
     let asked = 0;

@@ -17,7 +17,13 @@ export function wsDialer({ base }: { base: URL }): Dialer {
         maxPayload: FRAME_BYTES,
       });
       let error: NodeJS.ErrnoException | undefined;
-      socket.on('open', () => listener.opened());
+      const notDialled = (met: NodeJS.ErrnoException) =>
+        listener.failed({ code: met.code ?? 'dial_failed', message: met.message });
+      socket.on('error', notDialled);
+      socket.on('open', () => {
+        socket.off('error', notDialled);
+        listener.opened();
+      });
       socket.on('message', (data, isBinary) => listener.message(isBinary ? data : String(data)));
       socket.on('unexpected-response', (request, response) => {
         request.destroy();
@@ -25,8 +31,6 @@ export function wsDialer({ base }: { base: URL }): Dialer {
       });
       socket.on('error', (met: NodeJS.ErrnoException) => {
         error = met;
-        if (socket.readyState === WebSocket.CONNECTING)
-          listener.failed({ code: met.code ?? 'dial_failed', message: met.message });
       });
       socket.on('close', (code, reason) => listener.closed({ code, reason: String(reason) || (error?.code ?? '') }));
       return wireOf(socket);

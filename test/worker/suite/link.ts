@@ -213,6 +213,38 @@ export function linkOver(name: string, open: () => Promise<Stage>): void {
       await cursorIs('Walter', 1);
     });
 
+    it('restarted with nothing kept while its agents run and send, changes no credential of theirs: it adopts, and makes none anew (CRD-12)', async () => {
+      site = await Site.make(stage);
+      const maker = await site.bound({ instance: 'maker' });
+      const made = await maker.ask({ type: 'agent.register', name: 'Zoe' });
+      const walter = await site.api('POST', '/v1/agents', { name: 'Walter', type: 'agent' });
+      const tokens = [String((made.data as { token: unknown }).token), String(walter.data.token)];
+      maker.cut();
+      const hashes = () =>
+        site.rows('SELECT name, token_hash FROM agents WHERE workspace_id = ? ORDER BY name', site.workspace);
+      const before = await hashes();
+      const sent: boolean[] = [];
+      /** Every agent sends with the token that it has had from the beginning. */
+      const send = async () => {
+        for (const token of tokens) {
+          const headers = { authorization: `Bearer ${token}` };
+          sent.push((await site.api('POST', '/v1/channels/general/messages', { text: 'at work' }, headers)).ok);
+        }
+      };
+      for (const instance of ['one', 'two', 'three']) {
+        await send();
+        const link = linked({ instance, agents: ['Walter', 'Zoe'] });
+        const certified = link.certified('Walter', 'Zoe');
+        await send();
+        await certified;
+        await send();
+        expect(link.health.refused).toEqual([]);
+        await link.leave();
+      }
+      expect(sent).toEqual(Array(18).fill(true));
+      expect(await hashes()).toEqual(before);
+    });
+
     it('is refused after so many readings of a token that the peer does not take, at the pace of its back-off', async () => {
       site = await Site.make(stage);
       let readings = 0;
