@@ -74,6 +74,8 @@ const API = '$JS.API';
 const streamInfo = (stream: string) => `${API}.STREAM.INFO.${stream}`;
 /** Direct get, by sequence or batch (first form) and of one subject's last message (second form). */
 const directGet = (stream: string) => [`${API}.DIRECT.GET.${stream}`, `${API}.DIRECT.GET.${stream}.>`];
+/** The same by the stream's leader, which has what a replica may not have yet (docs/decisions/replicated-reads.md). */
+const read = (stream: string) => [...directGet(stream), `${API}.STREAM.MSG.GET.${stream}`];
 const consumer = (verb: string, stream: string, name: string) => `${API}.CONSUMER.${verb}.${stream}.${name}`;
 /**
  * Create, look at, delete a consumer. Creation carries the consumer's filter in its subject when there is exactly one;
@@ -104,7 +106,7 @@ function delivery(space: string): Permissions {
       ...keepConsumer(stream.timerRequests, timerConsumer(space)),
       ...pull(stream.timerRequests, timerConsumer(space)),
       ...reads.flatMap(watch),
-      ...[stream.chat, stream.inbox, stream.dlv, stream.timers, ...reads.map(bucketStream)].flatMap(directGet),
+      ...[stream.chat, stream.inbox, stream.dlv, stream.timers, ...reads.map(bucketStream)].flatMap(read),
       ...[stream.inbox, stream.dlv].flatMap((name) => [
         `${API}.STREAM.PURGE.${name}`,
         `${API}.STREAM.MSG.DELETE.${name}`,
@@ -204,7 +206,11 @@ function provisioner(space: string): Permissions {
 function scheduler(space: string): Permissions {
   const stream = streams(space);
   return {
-    publish: [timerSubjects(space, 'schedule'), ...directGet(stream.timers), streamInfo(stream.timerRequests)],
+    publish: [
+      timerSubjects(space, 'schedule'),
+      ...read(stream.timers),
+      ...[stream.timers, stream.timerRequests].map(streamInfo),
+    ],
     subscribe: [],
   };
 }

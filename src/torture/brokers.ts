@@ -163,8 +163,14 @@ export class Brokers {
   static async start(options: BrokersOptions): Promise<Brokers> {
     if (options.servers === 1) {
       const alone = new BrokerServer(options, 'broker');
-      await alone.start();
-      return new Brokers([alone], new Map());
+      const brokers = new Brokers([alone], new Map());
+      try {
+        await alone.start();
+      } catch (error) {
+        await brokers.dispose();
+        throw error;
+      }
+      return brokers;
     }
     const names = Array.from({ length: options.servers }, (_, n) => `broker.${n + 1}`);
     const ports = new Map<string, number>();
@@ -186,8 +192,14 @@ export class Brokers {
           advertise: '127.0.0.1:1',
         })),
     );
-    await Promise.all(servers.map((server) => server.start()));
-    return new Brokers(servers, ways);
+    const brokers = new Brokers(servers, ways);
+    try {
+      await Promise.all(servers.map((server) => server.start()));
+    } catch (error) {
+      await brokers.dispose();
+      throw error;
+    }
+    return brokers;
   }
 
   find(name: string): BrokerServer {

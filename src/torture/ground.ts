@@ -6,6 +6,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { encodeUser } from '@nats-io/jwt';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
+import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { memberConsumer } from '../domain/layout.ts';
 import { permissionsOf } from '../domain/permissions.ts';
 import type { Profile } from '../domain/profiles.ts';
@@ -25,6 +26,8 @@ export const SPACE = 'torture';
 export const MANAGER = 'local.manager';
 /** What the broker says again of everything it stored goes here. */
 export const AUDIT = 'audit';
+/** What a run stands on may take so long to be made, on a machine that does a lot besides. */
+const PATIENCE_MS = 60_000;
 
 export interface GroundOptions {
   readonly folder: string;
@@ -84,21 +87,26 @@ export class Ground {
       ...(diskMiB === undefined ? {} : { diskMiB }),
     });
     const ground = new Ground({ root, brokers, version: binary.version, keys, options });
-    const connection = await dial(brokers.url(), provisioner, true);
-    await provisioned(connection, { leaseTtlMs, replicas: ground.replicas });
-    await connection.close();
-    await ground.#audit();
-    for (const name of ['observer', 'evictor'] as const) {
-      const profile: Profile =
-        name === 'observer' ? { profile: name, account: space.account.publicKey } : { profile: name };
-      keepCreds(credsPath(root, SPACE, name), await mint(keys, { profile, name: `local.${name}` }));
+    try {
+      const connection = await dial(brokers.url(), provisioner, true);
+      await provisioned(connection, { leaseTtlMs, replicas: ground.replicas });
+      await connection.close();
+      await ground.#audit();
+      for (const name of ['observer', 'evictor'] as const) {
+        const profile: Profile =
+          name === 'observer' ? { profile: name, account: space.account.publicKey } : { profile: name };
+        keepCreds(credsPath(root, SPACE, name), await mint(keys, { profile, name: `local.${name}` }));
+      }
+    } catch (error) {
+      await ground.dispose();
+      throw error;
     }
     return ground;
   }
 
   /** Has the broker say everything again that it stores of the daemon's work. */
   async #audit(): Promise<void> {
-    const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false });
+    const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false, timeout: PATIENCE_MS });
     for (const stream of audited(SPACE)) {
       const { config } = await manager.streams.info(stream);
       await manager.streams.update(stream, { ...config, republish: { src: '>', dest: `${AUDIT}.${stream}.>` } });
@@ -155,10 +163,10 @@ export class Ground {
   ): Promise<AddedAgent & { creds: string }> {
     const connection = await this.connect('manager');
     const by = { managerInstance: 'torture', processEpoch: 1 };
-    const added = await addAgent({ connection, keys: this.#keys, name, ...grants, by });
+    const added = await patiently(() => addAgent({ connection, keys: this.#keys, name, ...grants, by }));
     const creds = credsPath(this.root, SPACE, `agents/${added.principal}`);
     keepCreds(creds, added.credential);
-    const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false });
+    const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false, timeout: PATIENCE_MS });
     const { stream, config } = memberConsumer(SPACE, added.member);
     await manager.consumers.update(stream, config.durable_name, { ack_wait: this.#ackWaitMs * 1_000_000 });
     return { ...added, creds };
@@ -195,9 +203,21 @@ const dial = (servers: string | string[], credential: Credential, reconnect: boo
     ...(reconnect ? { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 0, pingInterval: 2_000 } : {}),
   });
 
+/** A busy machine may be slow to make a thing: what was begun is taken up by the next attempt. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Plane3Error) || error.code !== 'agent.step' || Date.now() > deadline) throw error;
+    }
+  }
+}
+
 /** A cluster needs a moment until it has a leader. */
 async function provisioned(connection: NatsConnection, of: { leaseTtlMs: number; replicas: number }): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const outcome = await provision({ connection, space: SPACE, ...of }).catch((error: Error) => ({
       kind: 'failed',

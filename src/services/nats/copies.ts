@@ -8,10 +8,9 @@ import { copiesOf, copySubject, deliveryConsumer, readDeliveryConsumer, streams 
 import type { Copies, HeldCopy } from '../ports.ts';
 import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
 import { countsOf, removeSubjects } from './entries.ts';
-import type { GatedBroker } from './gated-broker.ts';
+import { type GatedBroker, silence } from './gated-broker.ts';
 import { listen, settled } from './listening.ts';
 import { Press } from './press.ts';
-import { silence } from './stored-rows.ts';
 import { type StoredMessage, StreamStore } from './stream-store.ts';
 
 /** Copies read at a time; a member has at most a window of them, and whatever was forged. */

@@ -138,3 +138,7 @@ export function notStored(outcome: NotStored): Refused | Denied | Silent {
       return { kind: 'refused', code: 'conflict', message: 'another write came first' };
   }
 }
+
+/** What is neither an answer nor silence, where the two are one. */
+export const silence = (outcome: Refused | Denied | Silent): Silent =>
+  outcome.kind === 'silent' ? outcome : { kind: 'silent', why: outcome.kind === 'refused' ? outcome.code : 'denied' };

@@ -1,7 +1,8 @@
 /**
  * A press: many small writes to one stream become few atomic batches. What asks while a batch is under way waits and goes
  * into the next one together, so that the broker syncs once for all of them. Each group is stored whole or not at all;
- * when a batch is refused, its groups are tried one by one, so that one group's fault is not another's.
+ * when a batch is refused, its groups are tried one by one, so that one group's fault is not another's. When a batch is not
+ * answered, what waited behind it is not sent either: it was authorized as long ago as that took.
  */
 import type { Denied, Refused, Silent, StoreOutcome } from '../ports.ts';
 import { BATCH_MAX, type Outgoing } from './batch.ts';
@@ -18,11 +19,11 @@ interface Group {
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 export class Press {
-  readonly #broker: GatedBroker;
+  readonly #broker: Pick<GatedBroker, 'batch'>;
   #waiting: Group[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(broker: GatedBroker) {
+  constructor(broker: Pick<GatedBroker, 'batch'>) {
     this.#broker = broker;
   }
 
@@ -74,7 +75,11 @@ export class Press {
       }
       return;
     }
-    if (groups.length === 1 || outcome.kind === 'silent') {
+    if (outcome.kind === 'silent') {
+      for (const group of [...groups, ...this.#waiting.splice(0)]) group.settle(outcome);
+      return;
+    }
+    if (groups.length === 1) {
       for (const group of groups) group.settle(outcome);
       return;
     }

@@ -8,6 +8,7 @@ import { readJson } from '../../domain/message.ts';
 import { bucketStream, keySubject } from '../../domain/subjects.ts';
 import { type NotStored, publishOne } from './batch.ts';
 import { type DriverFailure, MESSAGE_NOT_FOUND, parseDriverError } from './driver-errors.ts';
+import { headersIn } from './leader-reads.ts';
 
 export interface RowAddress {
   readonly connection: NatsConnection;
@@ -66,9 +67,7 @@ export async function readGuardedRow(address: RowAddress): Promise<RowRead> {
       return { kind: 'failed', failure: { kind: 'refused', code, message } };
     }
     const { seq, data = '', hdrs = '' } = answer.data.message;
-    const lines = Buffer.from(hdrs, 'base64').toString().split('\r\n');
-    const header = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
-    return rowOf(new Uint8Array(Buffer.from(data, 'base64')), seq, header);
+    return rowOf(new Uint8Array(Buffer.from(data, 'base64')), seq, headersIn(hdrs));
   } catch (error) {
     return { kind: 'failed', failure: parseDriverError(error) };
   }

@@ -4,7 +4,7 @@ import { type Member, memberKey, readMember } from '../../domain/names.ts';
 import { type AclState, floorRowSchema, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
 import { bucketStream, buckets, keySubject, memberRowKey } from '../../domain/subjects.ts';
 import type { Denied, Refused, Rows, Silent } from '../ports.ts';
-import { type GatedBroker, notStored } from './gated-broker.ts';
+import { type GatedBroker, notStored, silence } from './gated-broker.ts';
 import { Press } from './press.ts';
 import { type StoredMessage, StreamStore } from './stream-store.ts';
 
@@ -120,6 +120,3 @@ export function natsRows({ broker, space }: { broker: GatedBroker; space: string
 /** A marker over an ACL row, like an absent one, is unknown: it proves nothing. */
 export const aclIn = (message: Pick<StoredMessage, 'data' | 'header'>): AclState =>
   isMarker(message.header) ? { kind: 'unknown', why: 'deleted' } : readAcl(message.data);
-
-export const silence = (outcome: Refused | Denied | Silent): Silent =>
-  outcome.kind === 'silent' ? outcome : { kind: 'silent', why: outcome.kind === 'refused' ? outcome.code : 'denied' };

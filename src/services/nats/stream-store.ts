@@ -5,7 +5,8 @@
 import { createInbox, type Msg } from '@nats-io/nats-core';
 import { z } from 'zod';
 import type { Denied, Refused, Silent } from '../ports.ts';
-import type { GatedBroker } from './gated-broker.ts';
+import { type GatedBroker, silence } from './gated-broker.ts';
+import { readByLeader } from './leader-reads.ts';
 import { listen } from './listening.ts';
 
 export interface StoredMessage {
@@ -35,7 +36,7 @@ const infoSchema = z.object({
     messages: z.number(),
     subjects: z.record(z.string(), z.number()).optional(),
   }),
-  config: z.looseObject({ max_msgs_per_subject: z.number() }),
+  config: z.looseObject({ max_msgs_per_subject: z.number(), num_replicas: z.int().default(1) }),
 });
 const doneSchema = z.looseObject({ success: z.boolean(), purged: z.number().optional() });
 
@@ -49,6 +50,8 @@ type LastOutcome = Found | Refused | Denied | Silent;
 export class StreamStore {
   readonly #broker: GatedBroker;
   readonly stream: string;
+  /** Whether replicas may answer that are behind; undefined until the broker has said so. */
+  #isReplicated: boolean | undefined;
   /** Subjects whose last message is asked for in this turn of the loop, and who waits for it. */
   #asked = new Map<string, Waiting[]>();
 
@@ -57,8 +60,11 @@ export class StreamStore {
     this.stream = stream;
   }
 
+  /** The stream as its leader knows it. */
   async info() {
-    return this.#broker.api(`STREAM.INFO.${this.stream}`, {}, infoSchema);
+    const info = await this.#broker.api(`STREAM.INFO.${this.stream}`, {}, infoSchema);
+    if (info.kind === 'reply') this.#isReplicated = info.value.config.num_replicas > 1;
+    return info;
   }
 
   /** Messages by subject, in as many requests as it takes. */
@@ -81,13 +87,28 @@ export class StreamStore {
     }
   }
 
-  /** The next messages on a subject filter above a sequence, ascending. `pending`: how many further ones there are. */
-  async page(of: {
-    filter: string;
-    after: number;
-    limit: number;
-  }): Promise<{ kind: 'read'; messages: StoredMessage[]; pending: number } | Silent> {
-    return this.#get({ seq: of.after + 1, next_by_subj: of.filter, batch: of.limit, max_bytes: PAGE_BYTES });
+  /**
+   * The next messages on a subject filter above a sequence, ascending. `pending`: how many further ones there are, at least;
+   * that there are none is the leader's word.
+   */
+  async page(of: { filter: string; after: number; limit: number }): Promise<Page | Silent> {
+    const query = { seq: of.after + 1, next_by_subj: of.filter, batch: of.limit, max_bytes: PAGE_BYTES };
+    const page = await this.#get(query);
+    if (page.kind === 'silent' || page.pending > 0) return page;
+    const replicated = await this.#replicated();
+    if (replicated !== true) return replicated === false ? page : replicated;
+    const seq = (page.messages.at(-1)?.seq ?? of.after) + 1;
+    const next = await readByLeader(this.#broker, this.stream, { next_by_subj: of.filter, seq });
+    if (next.kind === 'absent') return page;
+    if (next.kind !== 'found') return silence(next);
+    const isFull = page.messages.length >= of.limit;
+    return { ...page, messages: isFull ? page.messages : [...page.messages, next.message], pending: 1 };
+  }
+
+  async #replicated(): Promise<boolean | Silent> {
+    if (this.#isReplicated !== undefined) return this.#isReplicated;
+    const info = await this.info();
+    return info.kind === 'reply' ? info.value.config.num_replicas > 1 : silence(info);
   }
 
   /**
@@ -109,7 +130,7 @@ export class StreamStore {
       const waiting = part.flatMap(([, each]) => each);
       try {
         const outcome = await this.#lasts(part.map(([subject]) => subject));
-        for (const [subject, each] of part) for (const { settle } of each) settle(lastOf(outcome, subject));
+        for (const [subject, each] of part) for (const { settle } of each) settle(outcome(subject));
       } catch (error) {
         for (const { fail } of waiting) fail(error);
       }
@@ -126,13 +147,33 @@ export class StreamStore {
     return { kind: 'found', message: stored(reply.message) };
   }
 
-  async #lasts(subjects: readonly string[]): Promise<{ kind: 'read'; found: Map<string, StoredMessage> } | Silent> {
-    const read = await this.#get({ multi_last: subjects });
-    if (read.kind !== 'read') return read;
-    return { kind: 'read', found: new Map(read.messages.map((message) => [message.subject, message])) };
+  async #lasts(subjects: readonly string[]): Promise<(subject: string) => LastOutcome> {
+    const replicated = await this.#replicated();
+    if (typeof replicated === 'object') return () => replicated;
+    // The leader is asked meanwhile, not before: an answer that goes as far as it does is no older than this call.
+    const [read, leader] = await Promise.all([
+      this.#get({ multi_last: subjects }),
+      replicated ? this.info() : undefined,
+    ]);
+    if (read.kind === 'silent') return () => read;
+    if (leader !== undefined && leader.kind !== 'reply') return () => silence(leader);
+    if (leader !== undefined && read.upTo < leader.value.state.last_seq) return this.#lastsByLeader(subjects);
+    const found = new Map(read.messages.map((message) => [message.subject, message]));
+    return (subject) => {
+      const message = found.get(subject);
+      return message === undefined ? { kind: 'absent' } : { kind: 'found', message };
+    };
   }
 
-  async #get(query: object): Promise<{ kind: 'read'; messages: StoredMessage[]; pending: number } | Silent> {
+  async #lastsByLeader(subjects: readonly string[]): Promise<(subject: string) => LastOutcome> {
+    const read = (subject: string) => readByLeader(this.#broker, this.stream, { last_by_subj: subject });
+    const outcomes = new Map(
+      await Promise.all(subjects.map(async (subject) => [subject, await read(subject)] as const)),
+    );
+    return (subject) => outcomes.get(subject) ?? { kind: 'absent' };
+  }
+
+  async #get(query: object): Promise<Collected> {
     return this.#broker.inTurn(async () => {
       const shut = this.#broker.shut();
       return shut ?? collect(this.#broker, `$JS.API.DIRECT.GET.${this.stream}`, query);
@@ -168,13 +209,13 @@ export class StreamStore {
   }
 }
 
-function lastOf(outcome: { kind: 'read'; found: Map<string, StoredMessage> } | Silent, subject: string): LastOutcome {
-  if (outcome.kind === 'silent') return outcome;
-  const message = outcome.found.get(subject);
-  return message === undefined ? { kind: 'absent' } : { kind: 'found', message };
+interface Page {
+  readonly kind: 'read';
+  readonly messages: StoredMessage[];
+  readonly pending: number;
 }
-
-type Collected = { kind: 'read'; messages: StoredMessage[]; pending: number } | Silent;
+/** `upTo`: how far the stream of whoever answered goes, where that is said (last messages that were found); else 0. */
+type Collected = (Page & { readonly upTo: number }) | Silent;
 
 /** Collects the replies of a batched direct get, which ends with a message that only has a status. */
 function collect(broker: GatedBroker, subject: string, query: object): Promise<Collected> {
@@ -199,9 +240,10 @@ function collect(broker: GatedBroker, subject: string, query: object): Promise<C
           clearTimeout(timer);
           timer = setTimeout(late, timeoutMs);
         } else if (code === NOT_FOUND) {
-          finish({ kind: 'read', messages, pending: 0 });
+          finish({ kind: 'read', messages, pending: 0, upTo: 0 });
         } else if (code === END_OF_BATCH) {
-          finish({ kind: 'read', messages, pending: Number(message.headers?.get('Nats-Num-Pending') ?? 0) });
+          const count = (name: string) => Number(message.headers?.get(name) ?? 0);
+          finish({ kind: 'read', messages, pending: count('Nats-Num-Pending'), upTo: count('Nats-UpTo-Sequence') });
         } else {
           finish({ kind: 'silent', why: `status ${code} ${message.headers?.description ?? ''}` });
         }

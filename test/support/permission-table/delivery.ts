@@ -1,4 +1,11 @@
-import { api, direct, everyStream, kv, kvStream, own, type Part, STREAMS, watching } from './words.ts';
+import { api, byLeader, direct, everyStream, kv, kvStream, own, type Part, STREAMS, watching } from './words.ts';
+
+const READABLE = [
+  'CHAT_main',
+  'INBOX_main',
+  'DLV_main',
+  ...['members', 'acl', 'lanes', 'channels', 'delivery'].map(kvStream),
+];
 
 export const delivery: Part = {
   publish: [
@@ -28,21 +35,14 @@ export const delivery: Part = {
         api('CONSUMER.INFO.EPT_REQ_main.timerw_main'),
         api('CONSUMER.DELETE.EPT_REQ_main.timerw_main'),
         ...direct('EPT_main'),
+        byLeader('EPT_main'),
         api('CONSUMER.MSG.NEXT.EPT_REQ_main.timerw_main'),
         '$JS.ACK.EPT_REQ_main.timerw_main.1.1.1.1.0',
       ],
     ],
     ['watching the buckets it reads', () => ['members', 'acl', 'lanes', 'channels', 'delivery'].flatMap(watching)],
-    [
-      'direct get',
-      () =>
-        [
-          'CHAT_main',
-          'INBOX_main',
-          'DLV_main',
-          ...['members', 'acl', 'lanes', 'channels', 'delivery'].map(kvStream),
-        ].flatMap(direct),
-    ],
+    ['direct get', () => READABLE.flatMap(direct)],
+    ['the same by the leader of a replicated stream', () => READABLE.map(byLeader)],
     [
       'purge and removal of entries and copies',
       () =>

@@ -1,10 +1,10 @@
-import { api, BUCKETS, direct, kv, type Part } from './words.ts';
+import { api, BUCKETS, byLeader, direct, kv, type Part } from './words.ts';
 
 export const scheduler: Part = {
   publish: [
     ['asking for timers', () => ['cotal.main.ept.flow.i1.3.pause.schedule']],
-    ['looking at what is armed and has fired', () => direct('EPT_main')],
-    ['how many requests wait', () => [api('STREAM.INFO.EPT_REQ_main')]],
+    ['looking at what is armed and has fired', () => [...direct('EPT_main'), byLeader('EPT_main')]],
+    ['how many requests wait', () => [api('STREAM.INFO.EPT_REQ_main'), api('STREAM.INFO.EPT_main')]],
   ],
   subscribe: [],
   neverPublish: [

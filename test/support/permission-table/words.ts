@@ -38,3 +38,5 @@ export const watching = (bucket: string) => [
   `$JS.FC.${kvStream(bucket)}.oc_x_1.abc`,
 ];
 export const direct = (stream: string) => [api(`DIRECT.GET.${stream}`), api(`DIRECT.GET.${stream}.some.subject`)];
+/** The same by the stream's leader. */
+export const byLeader = (stream: string) => api(`STREAM.MSG.GET.${stream}`);

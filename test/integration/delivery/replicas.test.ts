@@ -1,0 +1,142 @@
+/**
+ * Three replicas. One that is cut off from the others, and still reachable by the daemon, answers direct gets with the stream
+ * as it was: nobody's permission, and no end of anybody's entries, is believed from there.
+ */
+import type { NatsConnection } from '@nats-io/nats-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeEntry, MEMBER_HEADER, WRITER_HEADER } from '../../../src/domain/entry.ts';
+import { type Member, memberKey } from '../../../src/domain/names.ts';
+import { bucketStream, buckets, entrySubject, keySubject, streams } from '../../../src/domain/subjects.ts';
+import { type Outgoing, publishOne } from '../../../src/services/nats/batch.ts';
+import { natsEntries } from '../../../src/services/nats/entries.ts';
+import { natsRows } from '../../../src/services/nats/stored-rows.ts';
+import { type Cluster, SERVERS, startCluster } from '../../support/cluster.ts';
+import { connectAsAnybody } from '../../support/lease-history.ts';
+import { until } from '../../support/until.ts';
+
+const SPACE = 'main';
+const CHANNEL = 'team';
+const member: Member = { owner: 'local', actor: 'alice', uid: 'abcdefghijklmnopqrstuvwxyz' };
+const acl = bucketStream(buckets(SPACE).acl);
+const { inbox } = streams(SPACE);
+
+let cluster: Cluster;
+const open: NatsConnection[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster();
+}, 120_000);
+afterAll(async () => {
+  for (const connection of open) await connection.close();
+  await cluster.dispose();
+});
+
+/** A hand that stores by a stream's leader, and the daemon's ports on a server that follows in it. */
+async function leaderAndFollower(stream: string) {
+  const asking = await anybodyOn('broker.1');
+  const leader = await cluster.leaderOf(asking, stream);
+  const hand = await anybodyOn(leader);
+  const follower = SERVERS.find((name) => name !== leader) ?? leader;
+  const broker = await cluster.delivery(follower, { timeoutMs: 2_000 });
+  const store = async (message: Outgoing): Promise<number> => {
+    const outcome = await publishOne({ connection: hand, message, timeoutMs: 10_000 });
+    if (outcome.kind !== 'stored') throw new Error(JSON.stringify(outcome));
+    return outcome.seq;
+  };
+  return { follower, store, broker };
+}
+async function anybodyOn(server: (typeof SERVERS)[number]): Promise<NatsConnection> {
+  const connection = await connectAsAnybody({ url: cluster.url(server), keys: cluster.keys });
+  open.push(connection);
+  return connection;
+}
+
+const aclRow = (channels: readonly string[], revision: number): Outgoing => ({
+  subject: keySubject(buckets(SPACE).acl, memberKey(member)),
+  data: Buffer.from(
+    JSON.stringify({
+      name: 'alice',
+      allowSubscribe: channels,
+      issuedAllowSubscribe: channels,
+      revision,
+      updatedAt: 0,
+    }),
+  ),
+});
+const entry = (seq: number): Outgoing => ({
+  subject: entrySubject(SPACE, member, CHANNEL),
+  data: encodeEntry(Buffer.from(JSON.stringify({ id: `p${seq}`, text: '' })), {
+    channel: CHANNEL,
+    seq,
+    reason: 'durable-channel',
+    generation: 1,
+  }),
+  headers: { [WRITER_HEADER]: 'test', [MEMBER_HEADER]: memberKey(member) },
+});
+
+describe('a replica that is cut off from the others', () => {
+  it('is believed no permission: a grant that was narrowed meanwhile is not read from it, nor while it catches up', async () => {
+    const { follower, store, broker } = await leaderAndFollower(acl);
+    const rows = natsRows({ broker, space: SPACE });
+    const before = await store(aclRow([CHANNEL], 1));
+    expect(await rows.acl({ member })).toMatchObject({ kind: 'read', revision: before });
+    cluster.partition(follower, true);
+    const narrowed = await store(aclRow([], 2));
+    expect(await rows.acl({ member })).toMatchObject({ kind: 'silent' });
+    cluster.partition(follower, false);
+    const answers: unknown[] = [];
+    await until(
+      async () => {
+        const read = await rows.acl({ member });
+        if (read.kind === 'read') answers.push(read.revision);
+        return answers.length >= 20;
+      },
+      () => JSON.stringify(answers),
+      60_000,
+    );
+    expect(new Set(answers)).toEqual(new Set([narrowed]));
+  });
+
+  it('is believed no end: entries that were stored meanwhile are not missing from what a member is owed', async () => {
+    const { follower, store, broker } = await leaderAndFollower(inbox);
+    const entries = natsEntries({ broker, space: SPACE, incarnation: 'test' });
+    const first = await store(entry(1));
+    const page = (after: number) => entries.page({ member, after, limit: 10 });
+    await until(
+      async () => (await page(0)).kind === 'read',
+      () => 'the follower does not answer',
+      60_000,
+    );
+    cluster.partition(follower, true);
+    const second = await store(entry(2));
+    expect(await page(first)).toMatchObject({ kind: 'silent' });
+    cluster.partition(follower, false);
+    const answers: unknown[] = [];
+    await until(
+      async () => {
+        const read = await page(first);
+        if (read.kind === 'read') answers.push(read.entries[0]?.seq);
+        return answers.length >= 20;
+      },
+      () => JSON.stringify(answers),
+      60_000,
+    );
+    expect(new Set(answers)).toEqual(new Set([second]));
+  });
+});
+
+describe('a replica that is a moment behind', () => {
+  it('is not believed either: what was stored is read at once, wherever one is connected', async () => {
+    const { store, broker } = await leaderAndFollower(acl);
+    const rows = natsRows({ broker, space: SPACE });
+    await until(
+      async () => (await rows.acl({ member })).kind === 'read',
+      () => 'the follower does not answer',
+      60_000,
+    );
+    for (let i = 0; i < 100; i++) {
+      const revision = await store(aclRow([CHANNEL], 3 + i));
+      expect(await rows.acl({ member })).toMatchObject({ kind: 'read', revision });
+    }
+  });
+});
