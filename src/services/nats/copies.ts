@@ -11,7 +11,8 @@ import { countsOf, removeSubjects } from './entries.ts';
 import { type GatedBroker, silence } from './gated-broker.ts';
 import { listen, settled } from './listening.ts';
 import { Press } from './press.ts';
-import { type StoredMessage, StreamStore } from './stream-store.ts';
+import type { StoredMessage } from './stored-message.ts';
+import { StreamStore } from './stream-store.ts';
 
 /** Copies read at a time; a member has at most a window of them, and whatever was forged. */
 const PAGE = 256;

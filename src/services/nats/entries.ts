@@ -5,7 +5,8 @@ import { entriesOf, entrySubject, readMemberSubject, streams } from '../../domai
 import type { Counts, Entries, EntryToStore, HeldEntry, Silent } from '../ports.ts';
 import type { Outgoing } from './batch.ts';
 import { type GatedBroker, notStored } from './gated-broker.ts';
-import { type StoredMessage, StreamStore } from './stream-store.ts';
+import type { StoredMessage } from './stored-message.ts';
+import { StreamStore } from './stream-store.ts';
 
 export function natsEntries({
   broker,

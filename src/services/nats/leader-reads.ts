@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Denied, Refused, Silent } from '../ports.ts';
 import { MESSAGE_NOT_FOUND } from './driver-errors.ts';
 import type { GatedBroker } from './gated-broker.ts';
-import type { StoredMessage } from './stream-store.ts';
+import { headersIn, type StoredMessage } from './stored-message.ts';
 
 const replySchema = z.object({
   message: z.object({
@@ -41,10 +41,4 @@ export async function readByLeader(
       header: headersIn(hdrs),
     },
   };
-}
-
-/** The headers of a stored message as the API gives them: base64 of their lines. Answers '' for one that is not there. */
-export function headersIn(hdrs: string): (name: string) => string {
-  const lines = Buffer.from(hdrs, 'base64').toString().split('\r\n');
-  return (name) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
 }

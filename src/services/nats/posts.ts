@@ -5,7 +5,8 @@ import { chatOfChannel, FANOUT_CONSUMER, streams } from '../../domain/subjects.t
 import type { DeliveredPost, Place, Posts, Silent, StoredPost } from '../ports.ts';
 import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
 import type { GatedBroker } from './gated-broker.ts';
-import { type StoredMessage, StreamStore } from './stream-store.ts';
+import type { StoredMessage } from './stored-message.ts';
+import { StreamStore } from './stream-store.ts';
 
 /**
  * Posts that the pull may have under way. Not bounded in bytes: with `max_bytes` the client (3.4.0) loses messages that the

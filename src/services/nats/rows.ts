@@ -8,7 +8,7 @@ import { readJson } from '../../domain/message.ts';
 import { bucketStream, keySubject } from '../../domain/subjects.ts';
 import { type NotStored, publishOne } from './batch.ts';
 import { type DriverFailure, MESSAGE_NOT_FOUND, parseDriverError } from './driver-errors.ts';
-import { headersIn } from './leader-reads.ts';
+import { headersIn } from './stored-message.ts';
 
 export interface RowAddress {
   readonly connection: NatsConnection;

@@ -6,7 +6,8 @@ import { bucketStream, buckets, keySubject, memberRowKey } from '../../domain/su
 import type { Denied, Refused, Rows, Silent } from '../ports.ts';
 import { type GatedBroker, notStored, silence } from './gated-broker.ts';
 import { Press } from './press.ts';
-import { type StoredMessage, StreamStore } from './stream-store.ts';
+import type { StoredMessage } from './stored-message.ts';
+import { StreamStore } from './stream-store.ts';
 
 /** Key in the lanes bucket under which the writer keeps its floor. */
 const FLOOR_KEY = '=fanout';

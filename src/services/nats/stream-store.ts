@@ -8,14 +8,7 @@ import type { Denied, Refused, Silent } from '../ports.ts';
 import { type GatedBroker, silence } from './gated-broker.ts';
 import { readByLeader } from './leader-reads.ts';
 import { listen } from './listening.ts';
-
-export interface StoredMessage {
-  readonly seq: number;
-  readonly subject: string;
-  readonly storedAt: number;
-  readonly data: Uint8Array;
-  header(name: string): string;
-}
+import type { StoredMessage } from './stored-message.ts';
 
 /** Largest page, in bytes: what one lane may hold in memory at a time. */
 const PAGE_BYTES = 4 * 1024 * 1024;
