@@ -20,6 +20,7 @@ import {
 import { GatedBroker } from '../services/nats/gated-broker.ts';
 import type { StoredMessage } from '../services/nats/stored-message.ts';
 import { isMarker } from '../services/nats/stored-rows.ts';
+import { StreamStore } from '../services/nats/stream-store.ts';
 import { AUDIT, audited } from './ground.ts';
 import type { HistoryRecord } from './history.ts';
 import type { HistoryFile } from './history-file.ts';
