@@ -92,7 +92,7 @@ export class Start {
     this.#broker = {
       url: record?.url ?? server ?? LOCAL_DEFAULT,
       name: 'delivery',
-      timeoutMs: numbers.effectTimeoutMs,
+      timeoutMs: numbers.dialTimeoutMs,
       ...(demanded === undefined ? {} : { tls: demanded.caFile === undefined ? {} : { caFile: demanded.caFile } }),
     };
   }
@@ -103,7 +103,7 @@ export class Start {
     const bucket = bucketStream(buckets(space).delivery);
     const maxAgeMs = await this.#dialled(async (dial) => {
       const connection = await connectOnce(dial);
-      const age = await readMaxAge({ connection, stream: bucket, timeoutMs: numbers.effectTimeoutMs });
+      const age = await readMaxAge({ connection, stream: bucket, timeoutMs: numbers.dialTimeoutMs });
       await connection.close();
       return age;
     });

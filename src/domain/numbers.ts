@@ -27,6 +27,8 @@ export const numbers = {
   nameRetryLimitMs: 5_000,
   /** … for this long in all. */
   nameWaitMs: 60_000,
+  /** Longest that a dial of the broker may take, and the one question of the start that comes before the lease. */
+  dialTimeoutMs: 5_000,
   /** Longest an effect on the broker may take before it counts as unanswered. */
   effectTimeoutMs: 5_000,
   /** Copies handed off to one member and not yet confirmed, at most. */

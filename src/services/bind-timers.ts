@@ -25,7 +25,7 @@ export function bindTimerWriter({ journal, numbers, clock, write }: TimerService
       tellAgain: () => journal.tell('timers.running-again'),
     },
     delays: {
-      dialLimit: 3 * numbers.effectTimeoutMs,
+      dialLimit: numbers.dialTimeoutMs + 2 * numbers.effectTimeoutMs,
       steady: numbers.timerRetryMs,
       dialAgain: ({ context }) => gap(context.failures),
     },

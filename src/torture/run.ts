@@ -30,6 +30,7 @@ const NUMBERS = {
   brokerGoneMs: 6_000,
   brokerGoneBackstopMs: 20_000,
   pingIntervalMs: 1_000,
+  dialTimeoutMs: 2_000,
   effectTimeoutMs: 2_000,
   surveyMs: 5_000,
   laneRestMs: 1_000,
