@@ -14,7 +14,7 @@ export const bench: Bench = {
   async run({ quick, say }) {
     const sizes = quick
       ? { posts: 4, members: 1000, reading: 20, readPosts: 5 }
-      : { posts: 20, members: 1000, reading: 100, readPosts: 40 };
+      : { posts: 20, members: 1000, reading: 100, readPosts: 200 };
     const strict = {
       fanout: await measureFanout({ durability: 'strict', ...sizes, say }),
       endToEnd: await measureEndToEnd({ durability: 'strict', ...sizes, say }),

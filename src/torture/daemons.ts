@@ -26,7 +26,8 @@ export interface DaemonsOptions {
 interface Manner {
   readonly without?: StepOf<'deny'>['right'];
   readonly lifeS?: number;
-  readonly skewMs?: number;
+  /** Its clock is wrong from the start, and by as much again when it is `jumpMs` old. */
+  readonly skew?: { readonly byMs: number; readonly jumpMs: number };
 }
 
 const AGAIN_AFTER_MS = 1_000;
@@ -74,7 +75,7 @@ export class Daemon {
   async #start(): Promise<void> {
     if (this.isRunning) return;
     const { ground, folder, file, numbers, preload } = this.#options;
-    const { skewMs, ...creds } = this.#manner;
+    const { skew, ...creds } = this.#manner;
     const path = await ground.deliveryCreds({ daemon: this.name, ...creds });
     const incarnation = randomBytes(12).toString('hex');
     this.incarnation = incarnation;
@@ -89,9 +90,11 @@ export class Daemon {
         COTAL_HOME: join(folder, 'home'),
         COTAL_LOG_LEVEL: 'info',
         ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [variableOf(name), String(value)])),
-        ...(skewMs === undefined ? {} : { TORTURE_SKEW_MS: String(skewMs) }),
+        ...(skew === undefined
+          ? {}
+          : { TORTURE_SKEW_MS: String(skew.byMs), TORTURE_SKEW_JUMP_MS: String(skew.jumpMs) }),
       },
-      preload: [...preload, ...(skewMs === undefined ? [] : [ownFile('./skew')])],
+      preload: [...preload, ...(skew === undefined ? [] : [ownFile('./skew')])],
     });
     this.#child = child;
     let said = '';

@@ -148,10 +148,8 @@ export class Faults {
         await pause(step.forMs);
         return this.#daemon(target).restart({});
       case 'skew':
-        await this.#daemon(target).restart({ skewMs: step.byMs });
-        await pause(step.forMs / 2);
-        this.#daemon(target).signal('SIGUSR2');
-        await pause(step.forMs / 2);
+        await this.#daemon(target).restart({ skew: { byMs: step.byMs, jumpMs: step.forMs / 2 } });
+        await pause(step.forMs);
         return this.#daemon(target).restart({});
     }
   }

@@ -6,7 +6,6 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { encodeUser } from '@nats-io/jwt';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { memberConsumer } from '../domain/layout.ts';
 import { permissionsOf } from '../domain/permissions.ts';
 import type { Profile } from '../domain/profiles.ts';
@@ -163,7 +162,7 @@ export class Ground {
   ): Promise<AddedAgent & { creds: string }> {
     const connection = await this.connect('manager');
     const by = { managerInstance: 'torture', processEpoch: 1 };
-    const added = await patiently(() => addAgent({ connection, keys: this.#keys, name, ...grants, by }));
+    const added = await addAgent({ connection, keys: this.#keys, name, ...grants, by });
     const creds = credsPath(this.root, SPACE, `agents/${added.principal}`);
     keepCreds(creds, added.credential);
     const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false, timeout: PATIENCE_MS });
@@ -202,18 +201,6 @@ const dial = (servers: string | string[], credential: Credential, reconnect: boo
     reconnect,
     ...(reconnect ? { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 0, pingInterval: 2_000 } : {}),
   });
-
-/** A busy machine may be slow to make a thing: what was begun is taken up by the next attempt. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof Plane3Error) || error.code !== 'agent.step' || Date.now() > deadline) throw error;
-    }
-  }
-}
 
 /** A cluster needs a moment until it has a leader. */
 async function provisioned(connection: NatsConnection, of: { leaseTtlMs: number; replicas: number }): Promise<void> {

@@ -10,7 +10,7 @@ export const agentErrors = defineErrors({
   'agent.step': {
     kind: 'retry',
     template: 'agent {principal}: {step} did not succeed: {reason}',
-    help: 'No credential was made. Run the same command again: what was begun is taken up or left unused.',
+    help: 'No credential was made. Run the same command again; where it then says that the agent is there already, retire that one first (cotal agent retire): nobody has a credential of it.',
   },
   'agent.unknown': {
     kind: 'refuse',

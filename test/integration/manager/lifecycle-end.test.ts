@@ -1,12 +1,16 @@
 /** Retirement, attach and the store proof, against a real daemon and a real store. */
+import { encodeUser } from '@nats-io/jwt';
 import { expect, it } from 'vitest';
 import { gateKey, headKey } from '../../../src/domain/auth-rows.ts';
 import { memberKey } from '../../../src/domain/names.ts';
+import { permissionsOf } from '../../../src/domain/permissions.ts';
 import { buckets, streams } from '../../../src/domain/subjects.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
 import { attach, proveStore, retire } from '../../../src/manager/embed.ts';
-import { credsText } from '../../../src/services/credential.ts';
+import { addAgent } from '../../../src/manager/lifecycle.ts';
+import { credsText, newPair, readCreds } from '../../../src/services/credential.ts';
 import { fsStore } from '../../../src/services/local/fs-store.ts';
+import { connectOnce } from '../../../src/services/nats/connect.ts';
 import { readRow } from '../../../src/services/nats/rows.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
 import { fakeDaemon, provesAll, standOf } from '../../support/manager/stand.ts';
@@ -60,6 +64,29 @@ it('retirement: revoked, evicted, everything removed, a tombstone; the name is f
   await sender.post('team', { id: 'p2', text: 'for the new one' });
   expect((await successor.take(1)).map(({ text }) => text)).toEqual(['for the new one']);
   expect(await successor.ask('pendingCount', {})).toMatchObject({ data: { pending: 1 } });
+  await stand.ports.close();
+});
+
+it('an agent that was added half has no credential and holds its name, until it is retired', async () => {
+  const { space, keys, url } = suite.mesh;
+  const pair = newPair('user');
+  const rights = permissionsOf({ profile: 'manager', space, principal: 'local.manager' }, pair.publicKey);
+  const publish = rights.publish.filter((line) => !line.includes('.CONSUMER.CREATE.DLV_'));
+  const permissions = { pub: { allow: publish, deny: [] }, sub: { allow: [...rights.subscribe], deny: [] } };
+  const jwt = await encodeUser('half', pair, keys.account, permissions, { signer: keys.signing });
+  const connection = await connectOnce({
+    url,
+    name: 'half',
+    credential: readCreds(credsText({ jwt, pair }), '(test)'),
+  });
+  const by = { managerInstance: 'test', processEpoch: 1 };
+  const asked = { keys: { operator: suite.mesh.operator, space: keys }, name: 'half', read: [], post: [], by };
+  await expect(addAgent({ connection, ...asked })).rejects.toThrow('making the delivery durable did not succeed');
+  await connection.close();
+  await expect(suite.mesh.addAgent({ name: 'half' })).rejects.toThrow('agent local.half is there already (active)');
+  const stand = await standOf(suite.mesh, patient);
+  expect(await retire(stand.ports, { principal: 'local.half' })).toMatchObject({ end: 'retired' });
+  expect(await suite.mesh.addAgent({ name: 'half' })).toMatchObject({ principal: 'local.half' });
   await stand.ports.close();
 });
 
