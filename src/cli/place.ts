@@ -5,12 +5,12 @@
  *   space   --space, or the only space of the root, else `main`
  *   broker  what the machine's registry has for the space, else the local default
  */
-import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { parseSpace } from '../domain/names.ts';
 import { spacesOf } from '../services/local/auth-store.ts';
 import { findMesh, listMeshes, type MeshRecord } from '../services/local/mesh-registry.ts';
+import { realFolder } from '../services/local/processes.ts';
 import { nearestRoot, workspaceRoot } from '../services/local/workspace.ts';
 
 export const LOCAL_BROKER = 'nats://127.0.0.1:4222';
@@ -72,13 +72,5 @@ export function brokerOf({ root, space }: Place): BrokerAddress {
 
 /** Whether two paths are one folder, links looked through. */
 function isSame(one: string, other: string): boolean {
-  return real(one) === real(other);
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
+  return realFolder(one) === realFolder(other);
 }

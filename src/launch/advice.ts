@@ -9,6 +9,10 @@ const ADVICE: readonly [name: RegExp, advice: string][] = [
   ],
   [/^broker\.durability$/, 'this root has never been up: "cotal up" makes the mesh'],
   [
+    /^mesh\.record$/,
+    'move the record under meshes/ away where it is not right, and run "cotal up", which writes it anew and starts only what is missing',
+  ],
+  [
     /^store\.layout$/,
     'what is missing is made by "cotal up"; what differs is never changed by itself: bring the option back, or begin a new root',
   ],

@@ -11,7 +11,6 @@ import type { RecordedProcess } from '../domain/process-record.ts';
 import { railSubject, replyPrefix, streams } from '../domain/subjects.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../services/local/auth-store.ts';
 import { authorityPath } from '../services/local/certificates.ts';
-import { findMesh } from '../services/local/mesh-registry.ts';
 import { credsPath, mint } from '../services/local/mint.ts';
 import { isStopped, readProcess, startingProcesses } from '../services/local/process-record.ts';
 import { holderNow } from '../services/local/reservation.ts';
@@ -22,6 +21,7 @@ import { brokerOfRoot, urlOfBroker } from './broker-of-root.ts';
 import { findCredential } from './credentials.ts';
 import { type Fact, type FactOptions, fact, type Opened } from './fact.ts';
 import { readSettings } from './mesh.ts';
+import { recordFact } from './record-fact.ts';
 import { layoutFact, shortfallFacts } from './store-facts.ts';
 
 const PRINCIPAL = 'local.doctor';
@@ -32,6 +32,7 @@ export async function factsOf(options: FactOptions): Promise<Fact[]> {
   const { root, space } = options;
   const settings = readSettings(root);
   const running = brokerOfRoot(root);
+  const recorded = recordFact({ root, space, isUp: running !== undefined });
   const facts: Fact[] = [
     running === undefined
       ? fact('broker.process', false, null, 'no nats-server of this root runs')
@@ -39,9 +40,10 @@ export async function factsOf(options: FactOptions): Promise<Fact[]> {
     settings === undefined
       ? fact('broker.durability', null, null, 'this root has never been up')
       : fact('broker.durability', true, settings.durability, settings.durability),
+    recorded.fact,
   ];
   const url = running === undefined ? undefined : urlOfBroker(root, running.pid);
-  const address = url ?? findMesh({ space })?.url;
+  const address = url ?? recorded.address;
   const tls = settings?.tls === true ? { caFile: authorityPath(root) } : undefined;
   const keys = settings?.mode === 'auth' ? await keysOf(root, space) : undefined;
   const opened = address === undefined ? 'it has no address' : await open({ address, tls, keys, space });

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { operatorKeys, spaceKeys } from '../../src/services/local/auth-store.ts';
 import { credsPath, keepCreds, mint } from '../../src/services/local/mint.ts';
@@ -57,6 +57,24 @@ describe('a mesh over time', () => {
     const status = await ws.run(['status']);
     expect(status.code).toBe(0);
     expect(status.stdout).toContain(`the record is stale: process ${daemon} is gone`);
+  });
+
+  it('a record of the mesh that cannot be read is named by doctor, which says what to do; that mends it, and nothing is started anew', async () => {
+    expect((await ws.run([...UP, '--detach'])).code).toBe(0);
+    const daemon = ws.recorded('delivery');
+    const path = ws.file('../../home/meshes/space.KEY.json');
+    writeFileSync(path, readFileSync(path, 'utf8').slice(0, 40));
+    const doctor = await ws.run(['doctor']);
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toMatch(/✗ mesh\.record +\S+space\.6d61696e\.json cannot be read: it is not JSON/);
+    expect(doctor.stdout.match(/^✗/gm)).toHaveLength(1);
+    expect(doctor.stderr).toContain('move the record under meshes/ away');
+    rmSync(path);
+    expect((await ws.run(['doctor'])).code).toBe(1);
+    expect((await ws.run(['up', '--detach'])).code).toBe(0);
+    const mended = await ws.run(['doctor']);
+    expect(mended.code, mended.stdout).toBe(0);
+    expect(ws.recorded('delivery')).toBe(daemon);
   });
 
   it('nothing is green over a broker that is not there: what could not be asked is unknown', async () => {

@@ -61,7 +61,7 @@ export const isCommandOf =
   };
 
 /** The folder with every link resolved; the path as it is where it does not exist. */
-function realFolder(path: string): string {
+export function realFolder(path: string): string {
   try {
     return realpathSync(path);
   } catch {
