@@ -11,11 +11,11 @@ import { operatorKeys, spaceKeys } from '../../../src/services/local/auth-store.
 import { fsStore } from '../../../src/services/local/fs-store.ts';
 import { credsPath, keepCreds, mint } from '../../../src/services/local/mint.ts';
 import type { WritableStore } from '../../../src/services/ports.ts';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { type InProcess, startInProcess, TestJournal } from '../../support/delivery/daemon.ts';
 import { injectedStore } from '../../support/manager/injected-store.ts';
 import { standOf } from '../../support/manager/stand.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
-import { TcpProxy } from '../../support/proxy.ts';
 import { until } from '../../support/until.ts';
 
 const PATIENT = 60_000;
