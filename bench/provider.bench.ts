@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { roomy } from '../test/worker/support/bounds.ts';
 import type { Heard, Peer } from '../test/worker/support/peer.ts';
+import { plantRows } from '../test/worker/support/rows.ts';
 import { Site } from '../test/worker/support/site.ts';
 import type { Stage } from '../test/worker/support/stage.ts';
 import { openWorkerd } from '../test/worker/support/workerd-stage.ts';
 import type { Bench } from './bench.ts';
 import { engineFrames } from './provider/engine.ts';
-import { plantRows } from './provider/rows.ts';
 
 /** Frames in flight, in the echo as in the deliveries: the window of a socket. */
 const IN_FLIGHT = 1_000;

@@ -100,6 +100,7 @@ export const RULES: readonly Rule[] = [
   { from: 'src/admin-ops.ts', to: ['src/domain/', 'src/services/'], packages: [] },
   { from: 'src/renewal.ts', to: ['src/'], packages: 'any' },
   { from: 'src/start.ts', to: ['src/'], packages: 'any' },
+  { from: 'src/system-input.ts', to: ['src/domain/', 'src/machines/'], packages: ['xstate'] },
   { from: 'src/main.ts', to: ['src/'], packages: 'any' },
 ];
 

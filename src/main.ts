@@ -6,7 +6,6 @@ import { type Actor, createActor, type InspectionEvent } from 'xstate';
 import { adminHandlers, ProcessProof } from './admin-ops.ts';
 import { readNumbers } from './domain/config.ts';
 import { parseSpace } from './domain/names.ts';
-import type { Numbers } from './domain/numbers.ts';
 import type { Exhibit } from './inspector/metrics.ts';
 import type { DaemonEnd } from './machines/daemon.facts.ts';
 import type { systemMachine } from './machines/system.machine.ts';
@@ -28,6 +27,7 @@ import { writeTimers } from './services/nats/timer-writer.ts';
 import type { Clock, Journal, SecretStore, Stoppable } from './services/ports.ts';
 import { Tally } from './services/tally.ts';
 import { Start } from './start.ts';
+import { HOLDER, systemInput } from './system-input.ts';
 
 export interface DaemonOptions {
   readonly space: string;
@@ -74,7 +74,6 @@ export interface DeliveryDaemon {
   stop(reason?: string): void;
 }
 
-const HOLDER = 'local.delivery';
 /** Ends whose reason has no operator line of its own yet. */
 const REFUSALS: ReadonlySet<DaemonEnd> = new Set(['refused', 'lease-refused', 'lease-denied', 'lease-taken']);
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -245,7 +244,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       }),
     }),
     {
-      input: inputOf({ incarnation, standby: options.standby === true, numbers }),
+      input: systemInput({ incarnation, standby: options.standby === true, numbers }),
       ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
     },
   );
@@ -278,26 +277,6 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       }),
   };
 }
-
-const inputOf = ({ incarnation, standby, numbers }: { incarnation: string; standby: boolean; numbers: Numbers }) => ({
-  daemon: {
-    nameWaitMs: numbers.nameWaitMs,
-    lease: { holder: HOLDER, incarnation, standby },
-    reader: {
-      laneLimit: numbers.laneLimit,
-      placingLimit: numbers.placingLimit,
-      restingLimit: numbers.restingLimit,
-      lane: {
-        window: numbers.windowSize,
-        retries: numbers.giveUpRetries,
-        backOffMs: numbers.backOffMs,
-        backOffLimitMs: numbers.backOffLimitMs,
-      },
-    },
-  },
-  brokerWatch: { connection: 1, windowMs: numbers.brokerGoneMs, backstopMs: numbers.brokerGoneBackstopMs },
-  credential: { connection: 1, backstopMs: numbers.brokerGoneBackstopMs },
-});
 
 function arm(stop: (signal: string) => void): () => void {
   const listeners = SIGNALS.map((signal) => [signal, () => stop(signal)] as const);

@@ -14,7 +14,6 @@ export const registrationKey = (endpoint: string, instance: string): string => `
 export const ledgerKey = (uid: string, credentialId: string): string => `cred.${uid}.${credentialId}`;
 
 /** A uid that was taken: never deleted, so that it is never used again. */
-export const reservationSchema = z.looseObject({ principal: principalSchema, reservedAt: z.number() });
 
 const headFields = {
   owner: z.string(),
@@ -67,7 +66,6 @@ export const registrationSchema = z.looseObject({
   incarnation: z.string().min(1),
   committedAt: z.number(),
 });
-export type Registration = z.infer<typeof registrationSchema>;
 
 /** The gate frozen for an operation; its coordinates stay. `principal`: who holds the operation. */
 export const frozenGate = (

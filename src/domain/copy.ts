@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { type Foreign, type ForeignKind, type HeaderLookup, joined, MEMBER_HEADER, startsWith } from './entry.ts';
+import {
+  type Foreign,
+  type ForeignKind,
+  type HeaderLookup,
+  joined,
+  MEMBER_HEADER,
+  startsWith,
+  WRITER_HEADER,
+} from './entry.ts';
 import { messageSchema, readJson, shaped } from './message.ts';
 import { channelSchema, type Member, memberKey, sequenceSchema } from './names.ts';
 import { readMemberSubject } from './subjects.ts';
@@ -11,7 +19,7 @@ import { readMemberSubject } from './subjects.ts';
 
 export const COPY_ENTRY_HEADER = 'Plane3-Entry';
 export const COPY_FRAME_HEADER = 'Cotal-Delivery-Frame';
-export const COPY_FRAME = '1';
+const COPY_FRAME = '1';
 
 export const copySchema = z.object({
   version: z.literal(1),
@@ -41,6 +49,14 @@ const TAIL_BYTES = 64;
 /** The copy's bytes around a post's bytes. */
 export const encodeCopy = (post: Uint8Array, { channel, seq, generation }: CopyEnvelope): Uint8Array =>
   joined([headOf(channel), post, encoder.encode(`,"seq":${seq},"generation":${generation}}`)]);
+
+/** Headers of a copy: without an id, which a withdrawn or confirmed copy would keep anybody from using again. */
+export const copyHeaders = (of: { member: Member; entrySeq: number; incarnation: string }): Record<string, string> => ({
+  [COPY_FRAME_HEADER]: COPY_FRAME,
+  [COPY_ENTRY_HEADER]: String(of.entrySeq),
+  [WRITER_HEADER]: of.incarnation,
+  [MEMBER_HEADER]: memberKey(of.member),
+});
 
 /** What is the same for both ways of reading: whose it is, by subject and headers. */
 function addressed(

@@ -8,13 +8,6 @@
  *
  * A crash between storing a hand-off and its mark leaves copies above the mark: they are awaiting, not handed off again.
  */
-export interface OutstandingCopy {
-  /** INBOX sequence of the entry. */
-  readonly entrySeq: number;
-  /** DLV sequence of the copy. */
-  readonly copySeq: number;
-}
-
 export interface LanePlan {
   readonly settled: number[];
   readonly awaiting: number[];

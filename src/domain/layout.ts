@@ -8,7 +8,6 @@ import { numbers } from './numbers.ts';
 import {
   bucketStream,
   buckets,
-  chatOfChannel,
   copiesOf,
   deliveryConsumer,
   FANOUT_CONSUMER,
@@ -74,7 +73,7 @@ const MAX_CONSUMERS = 100_000;
 /** What a writer of timers that was killed had in hand comes back after this long; arming it twice does no harm. */
 const TIMER_ACK_WAIT = 10 * SECOND;
 /** Where the store remembers the quota: metadata of INBOX. */
-export const QUOTA_METADATA = 'plane3-quota';
+const QUOTA_METADATA = 'plane3-quota';
 
 const plain = {
   retention: 'limits',
@@ -171,19 +170,4 @@ export const standingConsumers = (space: string): { stream: string; config: Cons
 export const memberConsumer = (space: string, member: Member): { stream: string; config: ConsumerLayout } => ({
   stream: streams(space).dlv,
   config: durable(deliveryConsumer(member), { filter_subject: copiesOf(space, member), sample_freq: '100' }),
-});
-
-/** The consumer of one join's catch-up: one channel of CHAT from a sequence on; it ends by itself when left alone. */
-export const catchupConsumer = (space: string, name: string, channel: string, fromSeq: number) => ({
-  stream: streams(space).chat,
-  config: {
-    name,
-    filter_subject: chatOfChannel(space, channel),
-    ack_policy: 'none' as const,
-    deliver_policy: 'by_start_sequence' as const,
-    opt_start_seq: fromSeq,
-    inactive_threshold: 30 * SECOND,
-    mem_storage: true,
-    num_replicas: 1,
-  },
 });

@@ -21,14 +21,3 @@ export function gapBefore(attempts: number, leftMs: number, bounds: ShrinkingGap
   const gap = Math.max(gapFloorMs, Math.min(backOff(attempts, firstGapMs, gapLimitMs), leftMs / 2));
   return leftMs - gap >= gapFloorMs ? gap : undefined;
 }
-
-/** When each attempt begins, milliseconds from the start, if every one fails at once. */
-export function attemptTimes(waitMs: number, bounds: ShrinkingGaps): number[] {
-  const times = [0];
-  for (let at = 0; ; ) {
-    const gap = gapBefore(times.length, waitMs - at, bounds);
-    if (gap === undefined) return times;
-    at += gap;
-    times.push(at);
-  }
-}

@@ -101,8 +101,7 @@ function delivery(space: string): Permissions {
     publish: [
       ...Object.values(stream).map(streamInfo),
       ...keepConsumer(stream.chat, FANOUT_CONSUMER),
-      ...keepConsumer(stream.chat, '*', `cotal.${space}.chat.>`),
-      ...pull(stream.chat, '*'),
+      ...pull(stream.chat, FANOUT_CONSUMER),
       ...keepConsumer(stream.timerRequests, timerConsumer(space)),
       ...pull(stream.timerRequests, timerConsumer(space)),
       ...reads.flatMap(watch),

@@ -103,15 +103,6 @@ export class RoutingIndex {
     }
   }
 
-  /** The lifecycles of a principal that hold a live grant. */
-  liveLifecycles(principal: string): { member: Member; acl: Extract<AclState, { kind: 'grant' }> }[] {
-    const found: { member: Member; acl: Extract<AclState, { kind: 'grant' }> }[] = [];
-    for (const { member, acl } of this.#acls.values()) {
-      if (acl.kind === 'grant' && principalOf(member) === principal) found.push({ member, acl });
-    }
-    return found;
-  }
-
   /** Targets of a post. Durable channels by interval alone; live channels by the mentions that name exactly one. */
   route(message: Message, sender: string, seq: number): Route {
     const deliveryClass = this.classOf(message.channel);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { HeaderLookup } from './entry.ts';
+import type { StoredMessage } from './held.ts';
 import { readJson } from './message.ts';
 import { channelSchema, coveredByAny, patternSchema, principalSchema, sequenceSchema, uidSchema } from './names.ts';
 
@@ -86,6 +88,14 @@ export function readAcl(data: Uint8Array | undefined): AclState {
     revision: grant.revision,
   };
 }
+
+/** A delete, purge or expiry marker: the subject has a last message, but there is no row. */
+export const isMarker = (header: HeaderLookup): boolean =>
+  ['DEL', 'PURGE'].includes(header('KV-Operation')) || header('Nats-Marker-Reason') !== '';
+
+/** The ACL row in a message of its bucket. A marker, like an absent row, is unknown: it proves nothing. */
+export const aclIn = ({ data, header }: Pick<StoredMessage, 'data' | 'header'>): AclState =>
+  isMarker(header) ? { kind: 'unknown', why: 'deleted' } : readAcl(data);
 
 /** Effective read: covered by the row and by what the credential was issued for. */
 export const mayRead = (acl: AclState, channel: string): boolean =>

@@ -87,7 +87,6 @@ export const bucketStream = (bucket: string): string => `KV_${bucket}`;
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 
 export const FANOUT_CONSUMER = 'fanout';
-export const CATCHUP_PREFIX = 'cu_';
 export const timerConsumer = (space: string): string => `timerw_${space}`;
 /** The member's own durable on DLV. */
 export const deliveryConsumer = (member: Member): string => `dlv_${member.owner}-${member.actor}-${member.uid}`;

@@ -4,7 +4,6 @@
  */
 import { type NatsConnection, nuid } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { describeError } from '../domain/errors/catalogue.ts';
 import { readJson, shaped } from '../domain/message.ts';
 import { adminOps, replySchema } from '../domain/rail.ts';
 import { railSubject, replyPrefix } from '../domain/subjects.ts';
@@ -154,6 +153,3 @@ export function readReply(op: string, json: unknown): RailFact {
   const data = shaped<unknown>(schema.data, reply.data);
   return data === undefined ? { type: 'rail.unreadable' } : { type: 'rail.answered', data };
 }
-
-/** For messages: what an error says. */
-export const saidBy = (error: unknown): string => describeError(error).message;

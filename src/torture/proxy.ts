@@ -1,4 +1,7 @@
-/** A TCP proxy in front of a server, with faults in words: hold (one way or both), release, drop, cut, slow, refuse. Loopback only. */
+/**
+ * A TCP proxy in front of a server, with faults in words: hold (one way or both), release, drop, cut, slow, refuse, redirect.
+ * Loopback only.
+ */
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 
 export type Way = 'toBroker' | 'toClient';
@@ -6,7 +9,8 @@ const WAYS = ['toBroker', 'toClient'] as const;
 
 export class TcpProxy {
   readonly #server: Server;
-  readonly #target: () => string;
+  readonly #look: (client: Socket) => void;
+  #target: () => string;
   readonly #pairs = new Set<{ client: Socket; broker: Socket }>();
   readonly #held: Record<Way, boolean> = { toBroker: false, toClient: false };
   readonly #kept: Record<Way, (() => void)[]> = { toBroker: [], toClient: [] };
@@ -15,15 +19,19 @@ export class TcpProxy {
   /** Connections that were made through it so far. */
   accepted = 0;
 
-  private constructor(server: Server, target: () => string) {
+  private constructor(server: Server, target: () => string, look: (client: Socket) => void) {
     this.#server = server;
     this.#target = target;
+    this.#look = look;
   }
 
-  /** Listens on a free loopback port and forwards to a URL; where that may change, it is asked for at each connection. */
-  static async to(target: string | (() => string)): Promise<TcpProxy> {
+  /**
+   * Listens on a free loopback port and forwards to a URL; where that may change, it is asked for at each connection.
+   * `look` is shown each client before the first byte of it is carried.
+   */
+  static async to(target: string | (() => string), look: (client: Socket) => void = () => {}): Promise<TcpProxy> {
     const server = createServer();
-    const proxy = new TcpProxy(server, typeof target === 'string' ? () => target : target);
+    const proxy = new TcpProxy(server, typeof target === 'string' ? () => target : target, look);
     server.on('connection', (client) => proxy.#join(client));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return proxy;
@@ -38,8 +46,14 @@ export class TcpProxy {
     return `nats://127.0.0.1:${this.port}`;
   }
 
+  /** Connections that are open through it now, those whose end is held back included. */
+  get open(): number {
+    return this.#pairs.size;
+  }
+
   #join(client: Socket): void {
     if (this.#refuses) return void client.destroy();
+    this.#look(client);
     const { hostname, port } = new URL(this.#target());
     const broker = createConnection(Number(port), hostname);
     this.accepted++;
@@ -91,6 +105,11 @@ export class TcpProxy {
   /** Every byte takes this much longer from now on. */
   slow(delayMs: number): void {
     this.#delayMs = delayMs;
+  }
+
+  /** Forwards every further connection to another server. */
+  redirect(target: string): void {
+    this.#target = () => target;
   }
 
   /** New connections are ended at once, while it lasts. */

@@ -2,12 +2,14 @@
  * The recorder: writes down what the broker stores of the daemons' work, as the broker itself says it again. It is away
  * while the broker is; what was stored meanwhile it reads afterwards, and what is gone by then it notes as missed.
  */
+
 import type { NatsConnection } from '@nats-io/nats-core';
 import { readEnvelope } from '../domain/copy.ts';
 import { type HeaderLookup, readEntry, WRITER_HEADER } from '../domain/entry.ts';
+import type { StoredMessage } from '../domain/held.ts';
 import { mentionsOf, readJson, readPost, shaped } from '../domain/message.ts';
 import { type Member, memberKey, readMember } from '../domain/names.ts';
-import { leaseRowSchema, memberRowSchema, readAcl } from '../domain/rows.ts';
+import { isMarker, leaseRowSchema, memberRowSchema, readAcl } from '../domain/rows.ts';
 import {
   bucketStream,
   buckets,
@@ -18,8 +20,6 @@ import {
   streams,
 } from '../domain/subjects.ts';
 import { GatedBroker } from '../services/nats/gated-broker.ts';
-import type { StoredMessage } from '../services/nats/stored-message.ts';
-import { isMarker } from '../services/nats/stored-rows.ts';
 import { StreamStore } from '../services/nats/stream-store.ts';
 import { AUDIT, audited } from './ground.ts';
 import type { HistoryRecord } from './history.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeDifference, differencesOf } from '../../src/domain/differences.ts';
-import { catchupConsumer, memberConsumer, standingConsumers, streamLayouts } from '../../src/domain/layout.ts';
+import { memberConsumer, standingConsumers, streamLayouts } from '../../src/domain/layout.ts';
 
 const member = { owner: 'local', actor: 'alice', uid: 'a'.repeat(26) };
 const layout = (name: string) => streamLayouts({ space: 'main' }).find((each) => each.name === name);
@@ -56,13 +56,6 @@ describe('the layout of a space', () => {
       durable_name: `dlv_local-alice-${member.uid}`,
       filter_subject: `cotal.main.dlv.local.alice.${member.uid}.>`,
       sample_freq: '100',
-    });
-  });
-
-  it('reads a catch-up from one channel and a sequence on', () => {
-    expect(catchupConsumer('main', 'cu_1', 'team.a', 7).config).toMatchObject({
-      filter_subject: 'cotal.main.chat.*.*.team.a',
-      opt_start_seq: 7,
     });
   });
 });

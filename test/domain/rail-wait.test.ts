@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { createActor, fromPromise, SimulatedClock } from 'xstate';
 import { managerNumbers, railWaitBounds } from '../../src/domain/manager-numbers.ts';
-import { attemptTimes } from '../../src/domain/pacing.ts';
+import { gapBefore } from '../../src/domain/pacing.ts';
 import { railWaitMachine } from '../../src/machines/rail-wait.machine.ts';
 
 const bounds = railWaitBounds(managerNumbers);
@@ -50,8 +50,15 @@ it('without any daemon it ends at 60 s sharp, and the last attempt still had tim
 });
 
 it('attempts come closer together toward the end', () => {
-  const times = attemptTimes(bounds.waitMs, bounds);
-  // Seconds from the start, as they are when every attempt fails at once.
+  // Milliseconds from the start, as they are when every attempt fails at once.
+  const times = [0];
+  for (;;) {
+    const at = times.at(-1) ?? 0;
+    const gap = gapBefore(times.length, bounds.waitMs - at, bounds);
+    if (gap === undefined) break;
+    times.push(at + gap);
+  }
+  // In seconds.
   expect(times.map((at) => Math.round(at / 10) / 100)).toMatchInlineSnapshot(`
     [
       0,

@@ -3,13 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newPair } from '../../src/services/credential.ts';
-import {
-  findMesh,
-  forgetMesh,
-  listMeshes,
-  type MeshRecord,
-  recordMesh,
-} from '../../src/services/local/mesh-registry.ts';
+import { findMesh, listMeshes, type MeshRecord, recordMesh } from '../../src/services/local/mesh-registry.ts';
 
 let home: string;
 beforeEach(() => {
@@ -63,13 +57,5 @@ describe('the registry of meshes', () => {
     const listed = listMeshes({ home });
     expect(listed.map(({ kind }) => kind).sort()).toEqual(['corrupt', 'mesh']);
     expect(JSON.stringify(listed)).toContain('space.6d61696e.json');
-  });
-
-  it('forgets a space only for the root that it belongs to', () => {
-    recordMesh({ record: record(), home });
-    forgetMesh({ space: 'main', root: '/elsewhere', home });
-    expect(findMesh({ space: 'main', home })?.root).toBe('/srv/mesh');
-    forgetMesh({ space: 'main', root: '/srv/mesh', home });
-    expect(findMesh({ space: 'main', home })).toBeUndefined();
   });
 });

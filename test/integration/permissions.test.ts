@@ -5,7 +5,7 @@
 import type { NatsConnection } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allows, inboxPrefix, permissionsOf } from '../../src/domain/permissions.ts';
-import type { Profile, ProfileName } from '../../src/domain/profiles.ts';
+import { PROFILES, type Profile, type ProfileName } from '../../src/domain/profiles.ts';
 import type { AddedAgent } from '../../src/manager/lifecycle.ts';
 import type { Credential } from '../../src/services/credential.ts';
 import { type Mesh, startMesh } from '../support/mesh.ts';
@@ -25,19 +25,8 @@ let bob: AddedAgent;
 const credentials = new Map<ProfileName, Credential>();
 const connections = new Map<ProfileName, NatsConnection>();
 
-const NAMES: readonly Exclude<ProfileName, 'agent'>[] = [
-  'delivery',
-  'manager',
-  'serve',
-  'operator',
-  'session',
-  'observer',
-  'evictor',
-  'claims',
-  'provisioner',
-  'scheduler',
-];
-const PROFILES: readonly ProfileName[] = ['agent', ...NAMES];
+const isStanding = (name: ProfileName): name is Exclude<ProfileName, 'agent'> => name !== 'agent';
+const NAMES = PROFILES.filter(isStanding);
 
 beforeAll(async () => {
   mesh = await startMesh();

@@ -2,7 +2,6 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { catchupConsumer } from '../../src/domain/layout.ts';
 import {
   buckets,
   chatSubject,
@@ -38,16 +37,6 @@ describe('the delivery credential', () => {
     const consumer = await jetstream(await mesh.connect('delivery')).consumers.get(stream.chat, FANOUT_CONSUMER);
     const post = await consumer.next({ expires: 2_000 });
     expect(await post?.ackAck()).toBe(true);
-  });
-
-  it('makes a catch-up consumer, reads with it, and deletes it', async () => {
-    const connection = await mesh.connect('delivery');
-    const manager = await jetstreamManager(connection, { checkAPI: false });
-    const { config } = catchupConsumer('main', 'cu_test', 'team.a', 1);
-    await manager.consumers.add(stream.chat, config);
-    const consumer = await jetstream(connection).consumers.get(stream.chat, 'cu_test');
-    expect((await consumer.next({ expires: 2_000 }))?.seq).toBe(1);
-    expect(await consumer.delete()).toBe(true);
   });
 
   it('makes the fan-out consumer again from a sequence', async () => {

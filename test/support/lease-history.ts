@@ -7,12 +7,11 @@ import { encodeUser } from '@nats-io/jwt';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { WRITER_HEADER } from '../../src/domain/entry.ts';
 import { readJson, shaped } from '../../src/domain/message.ts';
-import { leaseRowSchema } from '../../src/domain/rows.ts';
+import { isMarker, leaseRowSchema } from '../../src/domain/rows.ts';
 import { bucketStream, buckets, streams } from '../../src/domain/subjects.ts';
 import { credsText, newPair, readCreds } from '../../src/services/credential.ts';
 import type { SpaceKeys } from '../../src/services/local/auth-store.ts';
 import { connectOnce } from '../../src/services/nats/connect.ts';
-import { isMarker } from '../../src/services/nats/stored-rows.ts';
 
 const AGAIN = 'said-again';
 

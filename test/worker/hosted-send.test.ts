@@ -5,6 +5,7 @@ import { sql } from '../../src/provider/storage/port.ts';
 import { until } from '../support/until.ts';
 import { roomy } from './support/bounds.ts';
 import { openInProcess } from './support/in-process-stage.ts';
+import { plantRows } from './support/rows.ts';
 import { Site } from './support/site.ts';
 import type { Stage } from './support/stage.ts';
 import { openWorkerd, type WorkerdStage } from './support/workerd-stage.ts';
@@ -259,27 +260,3 @@ for (const [kind, open] of [
       expect(await site.api('GET', '/v1/agents/Walter')).toMatchObject({ status: 404 });
     });
   });
-
-/** Rows for an agent as if their posts had met nobody. */
-async function plantRows(site: Site, agent: string, count: number): Promise<void> {
-  const list = JSON.stringify(Array.from({ length: count }, (_, index) => index + 1));
-  await site.stage.sql(
-    sql(
-      `INSERT INTO messages (id, workspace_id, type, data, created_at)
-       SELECT ? || value, ?, 'message', '{"text":"planted"}', 1 FROM json_each(?)`,
-      `${agent}_m`,
-      site.workspace,
-      list,
-    ),
-    sql(
-      `INSERT INTO deliveries (id, workspace_id, message_id, agent_id, seq, created_at)
-       SELECT ? || value, ?, ? || value, ?, value, 1 FROM json_each(?)`,
-      `${agent}_d`,
-      site.workspace,
-      `${agent}_m`,
-      agent,
-      list,
-    ),
-    sql('UPDATE agents SET delivery_seq = ? WHERE id = ?', count, agent),
-  );
-}

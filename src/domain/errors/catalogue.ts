@@ -7,7 +7,6 @@ import { deliveryErrors } from './delivery.ts';
 import { inspectorErrors } from './inspector.ts';
 import { launcherErrors } from './launcher.ts';
 import { linkErrors } from './link.ts';
-import { meshErrors } from './mesh.ts';
 import { nameErrors } from './names.ts';
 import { providerErrors } from './provider.ts';
 import { repairErrors } from './repair.ts';
@@ -16,7 +15,6 @@ import { timerErrors } from './timers.ts';
 /** Every error that plane3 can report, by code. */
 export const errorCatalogue = {
   ...nameErrors,
-  ...meshErrors,
   ...brokerErrors,
   ...agentErrors,
   ...deliveryErrors,

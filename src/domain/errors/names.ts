@@ -45,12 +45,6 @@ export const nameErrors = defineErrors({
     template: 'pattern "{input}" is not a channel pattern: segments, "*" for one whole segment, ">" last',
     help: 'Examples: team.general   team.*   team.>',
   },
-  'number.sequence': {
-    kind: 'refuse',
-    exit: 64,
-    template: '{name} is "{input}", not a sequence: a whole number from 0',
-    help: 'Nothing was changed.',
-  },
   'number.positive': {
     kind: 'refuse',
     exit: 64,

@@ -36,5 +36,3 @@ export const closeCodes = {
   shutting_down: 1012,
   reaped: 4001,
 } as const;
-
-export type CloseReason = keyof typeof closeCodes;

@@ -4,9 +4,6 @@
  */
 export type RowStatus = 'queued' | 'delivered' | 'acked' | 'failed' | 'dead_lettered';
 
-/** Rows that can still be sent. */
-export const ACTIVE: readonly RowStatus[] = ['queued', 'delivered'];
-
 export interface Position {
   readonly cursor: number;
   /** Lowest active row above the cursor, if there is one. */

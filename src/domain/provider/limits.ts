@@ -24,8 +24,6 @@ export interface ProviderLimits {
   readonly projectMs: number;
   /** Time between two tries of queued rows of live identities. */
   readonly retryMs: number;
-  /** Age in seconds up to which `last_heartbeat_at` counts as fresh. */
-  readonly freshS: number;
   /** Least and greatest guidance on a conflict; `attachMs` is the greatest. */
   readonly guidanceLeastMs: number;
   /** Least time between now and the next alarm. */
@@ -50,7 +48,6 @@ const entries = {
   storageMs: ['HOSTED_STORAGE_MS', 8_000],
   projectMs: ['HOSTED_PROJECT_MS', 20_000],
   retryMs: ['HOSTED_RETRY_MS', 30_000],
-  freshS: ['HOSTED_FRESH_S', 45],
   guidanceLeastMs: ['HOSTED_GUIDANCE_LEAST_MS', 250],
   alarmLeastMs: ['HOSTED_ALARM_LEAST_MS', 250],
   queueFrames: ['HOSTED_QUEUE_FRAMES', 256],

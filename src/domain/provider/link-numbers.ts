@@ -73,5 +73,3 @@ export function readLinkNumbers(env: Readonly<Record<string, string | undefined>
     Object.entries(entries).map(([name, [variable, usual]]) => [name, read(variable, usual)]),
   ) as unknown as LinkNumbers;
 }
-
-export const usualLinkNumbers: LinkNumbers = readLinkNumbers({});

@@ -25,17 +25,6 @@ export const isProjectionDue = (
   next.load !== last.load ||
   next.handlers !== last.handlers;
 
-/** Whether a row counts as alive: online, and seen 0 to `freshS` seconds ago. Both times are unix seconds. */
-export const isFresh = (
-  row: { readonly status: string; readonly lastHeartbeatAt: number | null },
-  nowS: number,
-  { freshS }: Pick<ProviderLimits, 'freshS'>,
-): boolean => {
-  if (row.status !== 'online' || row.lastHeartbeatAt === null) return false;
-  const age = nowS - row.lastHeartbeatAt;
-  return age >= 0 && age <= freshS;
-};
-
 /**
  * Whether a bound that began at `since` is over at `at`. A beginning that lies as far in the future (a clock that went
  * back) is over too: no clock makes a bound endless.

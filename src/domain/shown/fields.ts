@@ -60,7 +60,6 @@ export const shownFields: Readonly<Record<string, Shown>> = {
   operation: 'name',
   signal: 'name',
   daemon: 'name',
-  doubtedAt: 'name',
 
   // Fan-out and reader.
   reader: 'name',

@@ -28,12 +28,7 @@ const known = `SELECT a.id, a.name, a.delivery_ack_seq AS cursor, j.value ->> 'u
   FROM json_each(?) j CROSS JOIN agents a ON a.workspace_id = ? AND a.name = j.value ->> 'agent' AND a.released_at IS NULL
   WHERE +a.location_node_id = ? AND +a.provider_name = ?`;
 
-/** One round trip. `acks` name each agent once. */
-export async function acknowledge(engine: Engine, at: ProviderAt, acks: readonly Ack[]): Promise<AckOutcome> {
-  return ackOutcome(acks, await engine.storage.batch(acknowledging(engine, at, acks)));
-}
-
-/** Three statements, to be part of a batch. */
+/** Three statements, to be part of a batch. `acks` name each agent once. */
 export function acknowledging(engine: Engine, at: ProviderAt, acks: readonly Ack[]): readonly Statement[] {
   const asked = [listed(acks), at.workspace, at.node, at.provider];
   return [

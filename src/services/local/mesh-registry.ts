@@ -2,7 +2,7 @@
  * The meshes that this user runs on this machine: `<COTAL_HOME>/meshes/space.<key>.json`, one record a space. It says where
  * a space's broker is and how to speak to it, so that a daemon started by hand dials what `up` started.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { Plane3Error } from '../../domain/errors/catalogue.ts';
@@ -74,11 +74,6 @@ export function listMeshes({ home = cotalHome() }: { home?: string } = {}): Mesh
       return { kind: 'corrupt', path, reason: error instanceof Error ? error.message : String(error) };
     }
   });
-}
-
-/** Removes the record of a space if it is this root's. */
-export function forgetMesh({ space, root, home = cotalHome() }: { space: string; root: string; home?: string }): void {
-  if (findMesh({ space, home })?.root === root) rmSync(pathOf(home, space), { force: true });
 }
 
 function namesIn(folder: string): string[] {

@@ -1,11 +1,9 @@
 /** The handed-off copies in memory, and the news of what their members did with them. */
-import { COPY_ENTRY_HEADER, COPY_FRAME, COPY_FRAME_HEADER, readEnvelope } from '../../domain/copy.ts';
-import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
-import { type Member, memberKey } from '../../domain/names.ts';
+import { copyHeaders } from '../../domain/copy.ts';
+import { heldCopy } from '../../domain/held.ts';
 import { copiesOf, copySubject } from '../../domain/subjects.ts';
-import type { Copies, HeldCopy } from '../ports.ts';
+import type { Copies } from '../ports.ts';
 import { counts, type MemberStore, purge, removeForeign, removeSeqs, storeAll } from './member-store.ts';
-import type { Kept } from './stream.ts';
 import type { Wire } from './wire.ts';
 
 export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: string }): Copies {
@@ -19,18 +17,13 @@ export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: s
         copies.map(({ entrySeq, channel, data }) => ({
           subject: copySubject(space, member, channel),
           data,
-          headers: {
-            [COPY_FRAME_HEADER]: COPY_FRAME,
-            [COPY_ENTRY_HEADER]: String(entrySeq),
-            [WRITER_HEADER]: incarnation,
-            [MEMBER_HEADER]: memberKey(member),
-          },
+          headers: copyHeaders({ member, entrySeq, incarnation }),
         })),
       ),
     held: ({ member }) =>
       wire.look('copies.held', () => {
         const { kept } = dlv.page({ filter: copiesOf(space, member), after: 0, limit: Number.POSITIVE_INFINITY });
-        return { kind: 'read', copies: kept.map((each) => held(space, member, each)) };
+        return { kind: 'read', copies: kept.map((each) => heldCopy(space, member, each)) };
       }),
     place: ({ member }) => wire.look('copies.place', () => deliveries.place(member)),
     remove: ({ seqs }) => removeSeqs(store, seqs),
@@ -56,12 +49,4 @@ export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: s
       return { stop: async () => stop() };
     },
   };
-}
-
-function held(space: string, member: Member, { seq, subject, data, header }: Kept): HeldCopy {
-  const read = readEnvelope(space, subject, header, data);
-  const foreign = read.kind === 'foreign' || memberKey(read.member) !== memberKey(member);
-  if (foreign) return { seq, channel: subject.split('.').slice(6).join('.'), generation: 0, post: 0, entrySeq: 0 };
-  const { channel, generation, seq: post } = read.envelope;
-  return { seq, channel, generation, post, entrySeq: read.entrySeq };
 }

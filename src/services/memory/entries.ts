@@ -1,10 +1,11 @@
 /** The pending entries in memory. */
-import { MEMBER_HEADER, readEntry, WRITER_HEADER } from '../../domain/entry.ts';
-import { type Member, memberKey } from '../../domain/names.ts';
+import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
+import { heldEntry } from '../../domain/held.ts';
+import { memberKey } from '../../domain/names.ts';
 import { entriesOf, entrySubject } from '../../domain/subjects.ts';
-import type { Entries, EntryToStore, HeldEntry } from '../ports.ts';
+import type { Entries, EntryToStore } from '../ports.ts';
 import { counts, type MemberStore, purge, removeForeign, removeSeqs, storeAll, tooLarge } from './member-store.ts';
-import type { Kept, ToKeep } from './stream.ts';
+import type { ToKeep } from './stream.ts';
 import type { Wire } from './wire.ts';
 
 export function memoryEntries({ wire, incarnation }: { wire: Wire; incarnation: string }): Entries {
@@ -34,20 +35,11 @@ export function memoryEntries({ wire, incarnation }: { wire: Wire; incarnation: 
     page: ({ member, after, limit }) =>
       wire.look('entries.page', () => {
         const { kept, pending } = inbox.page({ filter: entriesOf(space, member), after, limit });
-        return { kind: 'read', entries: kept.map((each) => held(space, member, each)), more: pending > 0 };
+        return { kind: 'read', entries: kept.map((each) => heldEntry(space, member, each)), more: pending > 0 };
       }),
     remove: ({ seqs }) => removeSeqs(store, seqs),
     purge: (of) => purge(store, of),
     counts: (of) => counts(store, of),
     removeForeign: (of) => removeForeign(store, of),
   };
-}
-
-function held(space: string, member: Member, { seq, storedAt, subject, data, header }: Kept): HeldEntry {
-  const read = readEntry(space, subject, header, data);
-  if (read.kind === 'entry' && memberKey(read.member) === memberKey(member)) {
-    return { seq, storedAt, entry: read.entry, post: read.post };
-  }
-  const why = read.kind === 'foreign' ? read.why : 'foreign-member';
-  return { seq, storedAt, entry: undefined, why, post: new Uint8Array() };
 }

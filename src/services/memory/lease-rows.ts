@@ -1,9 +1,9 @@
 /** The lease row in memory: compare-and-set, its end by age, and the watch. */
 import { readJson, shaped } from '../../domain/message.ts';
-import { leaseRowSchema } from '../../domain/rows.ts';
+import { isMarker, leaseRowSchema } from '../../domain/rows.ts';
 import { buckets, keySubject, LEASE_KEY } from '../../domain/subjects.ts';
 import type { LeaseRows } from '../ports.ts';
-import { encodeRow, isMarker } from './rows.ts';
+import { encodeRow } from './rows.ts';
 import type { Wire } from './wire.ts';
 
 export function memoryLeaseRows(wire: Wire): LeaseRows {

@@ -1,10 +1,9 @@
 /** News of channels, members and ACLs in memory. */
 import { readJson, shaped } from '../../domain/message.ts';
 import { readMember } from '../../domain/names.ts';
-import { channelRowSchema, memberRowSchema } from '../../domain/rows.ts';
+import { aclIn, channelRowSchema, isMarker, memberRowSchema } from '../../domain/rows.ts';
 import { buckets, keySubject, readMemberRowKey } from '../../domain/subjects.ts';
 import type { RowNews, RowWatch } from '../ports.ts';
-import { aclIn, isMarker } from './rows.ts';
 import type { Kept, MemoryStream } from './stream.ts';
 import type { Wire } from './wire.ts';
 

@@ -1,22 +1,14 @@
 /** The rows of the space's buckets in memory. */
 import { readJson, shaped } from '../../domain/message.ts';
 import { type Member, memberKey, readMember } from '../../domain/names.ts';
-import { type AclState, floorRowSchema, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
+import { aclIn, floorRowSchema, isMarker, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
 import { buckets, keySubject, memberRowKey } from '../../domain/subjects.ts';
 import type { Rows } from '../ports.ts';
-import type { Kept, MemoryStream } from './stream.ts';
+import type { MemoryStream } from './stream.ts';
 import type { Wire } from './wire.ts';
 
 const FLOOR_KEY = '=fanout';
 const encoder = new TextEncoder();
-
-/** A delete, purge or expiry marker: there is no row. */
-export const isMarker = (header: (name: string) => string): boolean =>
-  ['DEL', 'PURGE'].includes(header('KV-Operation')) || header('Nats-Marker-Reason') !== '';
-
-/** A marker over an ACL row, like an absent one, is unknown. */
-export const aclIn = ({ data, header }: Pick<Kept, 'data' | 'header'>): AclState =>
-  isMarker(header) ? { kind: 'unknown', why: 'deleted' } : readAcl(data);
 
 export const encodeRow = (row: object): Uint8Array => encoder.encode(JSON.stringify(row));
 

@@ -1,9 +1,8 @@
 /** The handed-off copies on DLV, and the news that a member confirmed or terminated one. */
 import { z } from 'zod';
-import { COPY_ENTRY_HEADER, COPY_FRAME, COPY_FRAME_HEADER, readEnvelope } from '../../domain/copy.ts';
-import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
+import { copyHeaders } from '../../domain/copy.ts';
+import { heldCopy } from '../../domain/held.ts';
 import { readJson, shaped } from '../../domain/message.ts';
-import { type Member, memberKey } from '../../domain/names.ts';
 import { copiesOf, copySubject, deliveryConsumer, readDeliveryConsumer, streams } from '../../domain/subjects.ts';
 import type { Copies, HeldCopy } from '../ports.ts';
 import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
@@ -11,7 +10,6 @@ import { countsOf, removeSubjects } from './entries.ts';
 import { type GatedBroker, silence } from './gated-broker.ts';
 import { listen, settled } from './listening.ts';
 import { Press } from './press.ts';
-import type { StoredMessage } from './stored-message.ts';
 import { StreamStore } from './stream-store.ts';
 
 /** Copies read at a time; a member has at most a window of them, and whatever was forged. */
@@ -42,12 +40,7 @@ export function natsCopies({
         copies.map(({ entrySeq, channel, data }) => ({
           subject: copySubject(space, member, channel),
           data,
-          headers: {
-            [COPY_FRAME_HEADER]: COPY_FRAME,
-            [COPY_ENTRY_HEADER]: String(entrySeq),
-            [WRITER_HEADER]: incarnation,
-            [MEMBER_HEADER]: memberKey(member),
-          },
+          headers: copyHeaders({ member, entrySeq, incarnation }),
         })),
       ),
     async held({ member }) {
@@ -55,7 +48,7 @@ export function natsCopies({
       for (let after = 0; ; ) {
         const page = await store.page({ filter: copiesOf(space, member), after, limit: PAGE });
         if (page.kind !== 'read') return page;
-        copies.push(...page.messages.map((message) => held(space, member, message)));
+        copies.push(...page.messages.map((message) => heldCopy(space, member, message)));
         after = page.messages.at(-1)?.seq ?? after;
         if (page.pending === 0 || page.messages.length === 0) return { kind: 'read', copies };
       }
@@ -110,12 +103,4 @@ export function natsCopies({
       return { stop: async () => stop() };
     },
   };
-}
-
-function held(space: string, member: Member, { seq, subject, data, header }: StoredMessage): HeldCopy {
-  const read = readEnvelope(space, subject, header, data);
-  const foreign = read.kind === 'foreign' || memberKey(read.member) !== memberKey(member);
-  if (foreign) return { seq, channel: subject.split('.').slice(6).join('.'), generation: 0, post: 0, entrySeq: 0 };
-  const { channel, generation, seq: post } = read.envelope;
-  return { seq, channel, generation, post, entrySeq: read.entrySeq };
 }

@@ -1,11 +1,11 @@
 /** The pending entries on INBOX. */
-import { MEMBER_HEADER, readEntry, WRITER_HEADER } from '../../domain/entry.ts';
+import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
+import { heldEntry } from '../../domain/held.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
 import { entriesOf, entrySubject, readMemberSubject, streams } from '../../domain/subjects.ts';
-import type { Counts, Entries, EntryToStore, HeldEntry, Silent } from '../ports.ts';
+import type { Counts, Entries, EntryToStore, Silent } from '../ports.ts';
 import type { Outgoing } from './batch.ts';
 import { type GatedBroker, notStored } from './gated-broker.ts';
-import type { StoredMessage } from './stored-message.ts';
 import { StreamStore } from './stream-store.ts';
 
 export function natsEntries({
@@ -50,7 +50,7 @@ export function natsEntries({
       return page.kind === 'read'
         ? {
             kind: 'read',
-            entries: page.messages.map((message) => held(space, member, message)),
+            entries: page.messages.map((message) => heldEntry(space, member, message)),
             more: page.pending > 0,
           }
         : page;
@@ -68,15 +68,6 @@ export function natsEntries({
 
 /** Codes that speak of the message itself: it is too large, or its headers are. Only such an entry is dropped. */
 const ENTRY_FAULTS: readonly string[] = ['10054', '10097'];
-
-function held(space: string, member: Member, { seq, storedAt, subject, data, header }: StoredMessage): HeldEntry {
-  const read = readEntry(space, subject, header, data);
-  if (read.kind === 'entry' && memberKey(read.member) === memberKey(member)) {
-    return { seq, storedAt, entry: read.entry, post: read.post };
-  }
-  const why = read.kind === 'foreign' ? read.why : 'foreign-member';
-  return { seq, storedAt, entry: undefined, why, post: new Uint8Array() };
-}
 
 /** Messages by member, from the stream's list of subjects. */
 export async function countsOf(

@@ -6,7 +6,7 @@ import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { readJson, shaped } from '../../domain/message.ts';
 import type { Gate } from '../fence.ts';
-import type { Denied, Refused, Silent } from '../ports.ts';
+import type { Conflict, Denied, Refused, Silent, Stored } from '../ports.ts';
 import {
   type BatchOutcome,
   type EachOutcome,
@@ -63,6 +63,20 @@ export class GatedBroker {
 
   async each(messages: readonly Outgoing[]): Promise<EachOutcome[] | Silent> {
     return this.shut() ?? publishEach({ connection: this.connection, messages, timeoutMs: this.timeoutMs });
+  }
+
+  /** One write by compare-and-set. Refused for any other reason: nobody knows what stands there, which is silence. */
+  async guarded(
+    message: Outgoing & { readonly expectLastSubjectSeq: number },
+  ): Promise<Stored | Conflict | Denied | Silent> {
+    const outcomes = await this.each([message]);
+    if (!Array.isArray(outcomes)) return outcomes;
+    const [outcome] = outcomes;
+    if (outcome === undefined) return { kind: 'silent', why: 'no outcome' };
+    if (outcome.kind === 'stored' || outcome.kind === 'duplicate') return { kind: 'stored', revision: outcome.seq };
+    if (outcome.kind === 'conflict') return outcome;
+    const why = notStored(outcome);
+    return why.kind === 'refused' ? { kind: 'silent', why: why.code } : why;
   }
 
   /** Does the work when it is its turn; its time runs from then. */

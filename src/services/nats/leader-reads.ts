@@ -4,10 +4,11 @@
  * end that is none. What is not proved by such an answer is asked of the leader, a message at a time.
  */
 import { z } from 'zod';
+import type { StoredMessage } from '../../domain/held.ts';
 import type { Denied, Refused, Silent } from '../ports.ts';
 import { MESSAGE_NOT_FOUND } from './driver-errors.ts';
 import type { GatedBroker } from './gated-broker.ts';
-import { headersIn, type StoredMessage } from './stored-message.ts';
+import { headersIn } from './stored-headers.ts';
 
 const replySchema = z.object({
   message: z.object({

@@ -1,12 +1,11 @@
 /** The lease row. Its own writes are what the fence is made of, so they pass no gate but the connection's. */
 
 import { readJson, shaped } from '../../domain/message.ts';
-import { leaseRowSchema } from '../../domain/rows.ts';
+import { isMarker, leaseRowSchema } from '../../domain/rows.ts';
 import { bucketStream, buckets, keySubject, LEASE_KEY } from '../../domain/subjects.ts';
 import type { LeaseRows } from '../ports.ts';
 import { watchBucket } from './bucket-watch.ts';
-import { type GatedBroker, notStored } from './gated-broker.ts';
-import { isMarker } from './stored-rows.ts';
+import type { GatedBroker } from './gated-broker.ts';
 import { StreamStore } from './stream-store.ts';
 
 const encoder = new TextEncoder();
@@ -43,29 +42,21 @@ export function natsLeaseRows(of: {
 
     async write({ row, revision }) {
       const expect = revision === 0 ? await markerRevision() : revision;
-      const outcomes = await broker.each([
-        { subject, data: encoder.encode(JSON.stringify(row)), expectLastSubjectSeq: expect },
-      ]);
-      if (!Array.isArray(outcomes)) return outcomes;
-      const [outcome] = outcomes;
-      if (outcome === undefined) return { kind: 'silent', why: 'no outcome' };
-      if (outcome.kind === 'stored' || outcome.kind === 'duplicate') return { kind: 'stored', revision: outcome.seq };
-      if (outcome.kind === 'conflict') return outcome;
-      const why = notStored(outcome);
-      return why.kind === 'refused' ? { kind: 'silent', why: why.code } : why;
+      return broker.guarded({
+        subject,
+        data: encoder.encode(JSON.stringify(row)),
+        expectLastSubjectSeq: expect,
+      });
     },
 
     async remove({ revision }) {
-      const outcomes = await broker.each([
-        { subject, data: new Uint8Array(), headers: { 'KV-Operation': 'DEL' }, expectLastSubjectSeq: revision },
-      ]);
-      if (!Array.isArray(outcomes)) return outcomes;
-      const [outcome] = outcomes;
-      if (outcome === undefined) return { kind: 'silent', why: 'no outcome' };
-      if (outcome.kind === 'stored' || outcome.kind === 'duplicate') return { kind: 'removed' };
-      if (outcome.kind === 'conflict') return outcome;
-      const why = notStored(outcome);
-      return why.kind === 'refused' ? { kind: 'silent', why: why.code } : why;
+      const outcome = await broker.guarded({
+        subject,
+        data: new Uint8Array(),
+        headers: { 'KV-Operation': 'DEL' },
+        expectLastSubjectSeq: revision,
+      });
+      return outcome.kind === 'stored' ? { kind: 'removed' } : outcome;
     },
 
     watch(listener) {

@@ -9,12 +9,12 @@ import {
   channelRowSchema,
   type DeliveryClass,
   effectiveClass,
+  isMarker,
   leaseRowSchema,
 } from '../../domain/rows.ts';
 import { bucketStream, buckets, keySubject, LEASE_KEY } from '../../domain/subjects.ts';
 import type { Silent } from '../ports.ts';
 import type { GatedBroker } from './gated-broker.ts';
-import { isMarker } from './stored-rows.ts';
 import { StreamStore } from './stream-store.ts';
 
 /** The state of the delivery lease, as far as it can be told. */

@@ -1,11 +1,12 @@
 /** The posts on CHAT: the writer's durable, and what was posted on one channel. */
+
 import { jetstream } from '@nats-io/jetstream';
 import { z } from 'zod';
+import type { StoredMessage } from '../../domain/held.ts';
 import { chatOfChannel, FANOUT_CONSUMER, streams } from '../../domain/subjects.ts';
 import type { DeliveredPost, Place, Posts, Silent, StoredPost } from '../ports.ts';
 import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
 import type { GatedBroker } from './gated-broker.ts';
-import type { StoredMessage } from './stored-message.ts';
 import { StreamStore } from './stream-store.ts';
 
 /**

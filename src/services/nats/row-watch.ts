@@ -1,12 +1,11 @@
 /** News of channels, members and ACLs, for the writer's index. */
 import { readJson, shaped } from '../../domain/message.ts';
 import { readMember } from '../../domain/names.ts';
-import { channelRowSchema, memberRowSchema } from '../../domain/rows.ts';
+import { aclIn, channelRowSchema, isMarker, memberRowSchema } from '../../domain/rows.ts';
 import { buckets, readMemberRowKey } from '../../domain/subjects.ts';
 import type { RowWatch, Stoppable } from '../ports.ts';
 import { type SeenRow, watchBucket } from './bucket-watch.ts';
 import type { GatedBroker } from './gated-broker.ts';
-import { aclIn, isMarker } from './stored-rows.ts';
 
 export function natsRowWatch({ broker, space }: { broker: GatedBroker; space: string }): RowWatch {
   const bucket = buckets(space);

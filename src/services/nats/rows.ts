@@ -5,10 +5,11 @@
 import type { NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { readJson } from '../../domain/message.ts';
+import { isMarker } from '../../domain/rows.ts';
 import { bucketStream, keySubject } from '../../domain/subjects.ts';
 import { type NotStored, publishOne } from './batch.ts';
 import { type DriverFailure, MESSAGE_NOT_FOUND, parseDriverError } from './driver-errors.ts';
-import { headersIn } from './stored-message.ts';
+import { headersIn } from './stored-headers.ts';
 
 export interface RowAddress {
   readonly connection: NatsConnection;
@@ -75,8 +76,7 @@ export async function readGuardedRow(address: RowAddress): Promise<RowRead> {
 
 /** A stored message as a row: a delete, purge or expiry marker is no row. */
 function rowOf(data: Uint8Array, revision: number, header: (name: string) => string): RowRead {
-  const deleted = ['DEL', 'PURGE'].includes(header('KV-Operation')) || header('Nats-Marker-Reason') !== '';
-  return deleted ? { kind: 'absent', revision, deleted } : { kind: 'found', data, revision };
+  return isMarker(header) ? { kind: 'absent', revision, deleted: true } : { kind: 'found', data, revision };
 }
 
 /**

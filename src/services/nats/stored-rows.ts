@@ -1,21 +1,24 @@
 /** The rows that the daemon judges by and writes: read by direct get when asked, never from a cache. */
 import { readJson, shaped } from '../../domain/message.ts';
 import { type Member, memberKey, readMember } from '../../domain/names.ts';
-import { type AclState, floorRowSchema, laneMarkSchema, memberRowSchema, readAcl } from '../../domain/rows.ts';
+import {
+  type AclState,
+  aclIn,
+  floorRowSchema,
+  isMarker,
+  laneMarkSchema,
+  memberRowSchema,
+  readAcl,
+} from '../../domain/rows.ts';
 import { bucketStream, buckets, keySubject, memberRowKey } from '../../domain/subjects.ts';
 import type { Denied, Refused, Rows, Silent } from '../ports.ts';
-import { type GatedBroker, notStored, silence } from './gated-broker.ts';
+import { type GatedBroker, silence } from './gated-broker.ts';
 import { Press } from './press.ts';
-import type { StoredMessage } from './stored-message.ts';
 import { StreamStore } from './stream-store.ts';
 
 /** Key in the lanes bucket under which the writer keeps its floor. */
 const FLOOR_KEY = '=fanout';
 const encoder = new TextEncoder();
-
-/** A delete, purge or expiry marker: the subject has a last message, but there is no row. */
-export const isMarker = (header: (name: string) => string): boolean =>
-  ['DEL', 'PURGE'].includes(header('KV-Operation')) || header('Nats-Marker-Reason') !== '';
 
 export function natsRows({ broker, space }: { broker: GatedBroker; space: string }): Rows {
   const bucket = buckets(space);
@@ -74,19 +77,11 @@ export function natsRows({ broker, space }: { broker: GatedBroker; space: string
     },
 
     async writeMembership({ channel, member, row, revision }) {
-      const message = {
+      return broker.guarded({
         subject: keySubject(bucket.members, memberRowKey(channel, member)),
         data: encoder.encode(JSON.stringify(row)),
         expectLastSubjectSeq: revision,
-      };
-      const outcomes = await broker.each([message]);
-      if (!Array.isArray(outcomes)) return outcomes;
-      const [outcome] = outcomes;
-      if (outcome === undefined) return { kind: 'silent', why: 'no outcome' };
-      if (outcome.kind === 'stored' || outcome.kind === 'duplicate') return { kind: 'stored', revision: outcome.seq };
-      if (outcome.kind === 'conflict') return outcome;
-      const why = notStored(outcome);
-      return why.kind === 'refused' ? { kind: 'silent', why: why.code } : why;
+      });
     },
 
     async mark({ member }) {
@@ -117,7 +112,3 @@ export function natsRows({ broker, space }: { broker: GatedBroker; space: string
     writeFloor: (row) => write(FLOOR_KEY, row),
   };
 }
-
-/** A marker over an ACL row, like an absent one, is unknown: it proves nothing. */
-export const aclIn = (message: Pick<StoredMessage, 'data' | 'header'>): AclState =>
-  isMarker(message.header) ? { kind: 'unknown', why: 'deleted' } : readAcl(message.data);

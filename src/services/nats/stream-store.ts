@@ -4,11 +4,11 @@
  */
 import { createInbox, type Msg } from '@nats-io/nats-core';
 import { z } from 'zod';
+import type { StoredMessage } from '../../domain/held.ts';
 import type { Denied, Refused, Silent } from '../ports.ts';
 import { type GatedBroker, silence } from './gated-broker.ts';
 import { readByLeader } from './leader-reads.ts';
 import { listen } from './listening.ts';
-import type { StoredMessage } from './stored-message.ts';
 
 /** Largest page, in bytes: what one lane may hold in memory at a time. */
 const PAGE_BYTES = 4 * 1024 * 1024;

@@ -6,6 +6,7 @@ import { createDaemon } from '../../../src/main.ts';
 import { credsText, newPair } from '../../../src/services/credential.ts';
 import { deleteRow, readRow, writeRow } from '../../../src/services/nats/rows.ts';
 import type { SecretStore } from '../../../src/services/ports.ts';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { Agent, texts } from '../../support/delivery/agent.ts';
 import {
   type DaemonProcess,
@@ -15,7 +16,6 @@ import {
   TestJournal,
 } from '../../support/delivery/daemon.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
-import { TcpProxy } from '../../support/proxy.ts';
 import { until } from '../../support/until.ts';
 
 const QUICK = {

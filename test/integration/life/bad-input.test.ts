@@ -5,11 +5,11 @@ import { bucketStream, buckets, LEASE_KEY } from '../../../src/domain/subjects.t
 import { systemClock } from '../../../src/services/local/clock.ts';
 import { readRow, writeRow } from '../../../src/services/nats/rows.ts';
 import type { Clock } from '../../../src/services/ports.ts';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { Agent, texts } from '../../support/delivery/agent.ts';
 import { startStored } from '../../support/delivery/stored.ts';
 import { connectAsAnybody } from '../../support/lease-history.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
-import { TcpProxy } from '../../support/proxy.ts';
 import { until } from '../../support/until.ts';
 
 const QUICK = {

@@ -2,16 +2,16 @@
  * The life of the daemon's credential on a real broker. Longer than 300 lines: one set-up serves renewal, reload and expiry.
  */
 import { encodeUser } from '@nats-io/jwt';
-import { describe, expect, it, type TestContext, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { inboxPrefix, permissionsOf } from '../../../src/domain/permissions.ts';
 import type { ArgsOf } from '../../../src/domain/rail.ts';
 import { type Credential, credsText, fingerprintOf, newPair } from '../../../src/services/credential.ts';
 import { GatedBroker } from '../../../src/services/nats/gated-broker.ts';
 import { askRail } from '../../../src/services/nats/rail-client.ts';
 import { Agent, texts } from '../../support/delivery/agent.ts';
+import { type Ground, open } from '../../support/delivery/outage.ts';
 import { type Stored, startStored } from '../../support/delivery/stored.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
-import { TcpProxy } from '../../support/proxy.ts';
 import { until } from '../../support/until.ts';
 
 /** Scaled down: a window of 2 s. The backstop leaves a busy machine the time to renew. */
@@ -27,23 +27,6 @@ const EXPIRED = '! delivery: credential expired, awaiting proved renewal';
 /** Long enough to start a daemon with, short enough to wait for its end. */
 const SHORT_S = 9;
 
-interface Ground {
-  readonly mesh: Mesh;
-  readonly proxy: TcpProxy;
-  /** What is to be ended after the test, last first. */
-  readonly ends: (() => Promise<unknown>)[];
-}
-async function open({ onTestFinished }: TestContext): Promise<Ground> {
-  const ends: Ground['ends'] = [];
-  onTestFinished(async () => {
-    for (const end of ends.reverse()) await end();
-  });
-  const mesh = await startMesh();
-  ends.push(() => mesh.dispose());
-  const proxy = await TcpProxy.to(mesh.url);
-  ends.push(() => proxy.close());
-  return { mesh, proxy, ends };
-}
 async function start({ mesh, proxy, ends }: Ground, credential: Credential, env: Record<string, string> = {}) {
   const running = await startStored(mesh, { credential, server: proxy.url, env: { ...QUICK, ...env } });
   ends.push(() => running.stop());
@@ -59,8 +42,8 @@ const passed = (credential: Credential, running: Stored) =>
     () => running.state(),
     SHORT_S * 1000 + 5_000,
   );
-const presentedAs = ({ proxy }: Ground, credential: Credential) =>
-  proxy.presented.filter(({ jwt }) => jwt === credential.jwt);
+const presentedAs = ({ callers }: Ground, credential: Credential) =>
+  callers.presented.filter(({ jwt }) => jwt === credential.jwt);
 
 async function reload(mesh: Mesh, args: ArgsOf<'reloadCreds'>, timeoutMs = 10_000) {
   const credential = await mesh.credsFor('manager');
@@ -174,7 +157,7 @@ describe.concurrent('a credential that expires', () => {
       () => running.journal.count('credential.expired') === 1,
       () => running.state(),
     );
-    ground.proxy.refuse('delivery');
+    ground.callers.refuse('delivery');
     running.keep(await renewalOf(ground.mesh, old));
     expect(await running.ended).toMatchObject({ end: 'broker-gone', code: 1 });
     expect(

@@ -6,9 +6,10 @@ import { managerNumbers, railWaitBounds } from '../../../src/domain/manager-numb
 import { bindRailWait } from '../../../src/manager/bind-rail.ts';
 import { waitForRail } from '../../../src/manager/embed.ts';
 import { ADMIN_RAIL, RailLine } from '../../../src/manager/rail-line.ts';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
+import { Callers } from '../../support/callers.ts';
 import { type Asked, fakeDaemon, type Stand, standOf } from '../../support/manager/stand.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
-import { TcpProxy } from '../../support/proxy.ts';
 import { until } from '../../support/until.ts';
 
 let mesh: Mesh;
@@ -107,7 +108,8 @@ it('one that is cancelled rejects with the reason, and asks nobody any more', as
 });
 
 it('a broker whose greeting comes after the end is told nothing any more', async () => {
-  const proxy = await TcpProxy.to(mesh.url);
+  const callers = new Callers();
+  const proxy = await TcpProxy.to(mesh.url, callers.look);
   const held = await standOf(mesh, { url: proxy.url });
   proxy.hold('toClient');
   expect(await waitForRail(held.ports, { waitMs: 500 })).toMatchObject({ type: 'wait.silent' });
@@ -115,7 +117,7 @@ it('a broker whose greeting comes after the end is told nothing any more', async
   const daemon = await fakeDaemon(mesh, identity);
   const other = await standOf(mesh, { principal: 'local.other', url: proxy.url });
   expect(await waitForRail(other.ports, { waitMs: 30_000 })).toMatchObject({ type: 'wait.answered' });
-  expect(new Set(proxy.presented.map(({ jwt }) => jwt))).toEqual(new Set([other.credential.jwt]));
+  expect(new Set(callers.presented.map(({ jwt }) => jwt))).toEqual(new Set([other.credential.jwt]));
   expect(daemon.asked.every(({ from }) => from.id === 'local.other')).toBe(true);
   await other.ports.close();
   await held.ports.close();

@@ -11,11 +11,11 @@ import { operatorKeys, spaceKeys } from '../../../src/services/local/auth-store.
 import { fsStore } from '../../../src/services/local/fs-store.ts';
 import { credsPath, keepCreds, mint } from '../../../src/services/local/mint.ts';
 import type { WritableStore } from '../../../src/services/ports.ts';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { type InProcess, startInProcess, TestJournal } from '../../support/delivery/daemon.ts';
 import { injectedStore } from '../../support/manager/injected-store.ts';
 import { standOf } from '../../support/manager/stand.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
-import { TcpProxy } from '../../support/proxy.ts';
 import { until } from '../../support/until.ts';
 
 const PATIENT = 60_000;
@@ -51,6 +51,19 @@ const makeDue = async (store: WritableStore): Promise<void> => {
   const { pair } = await deliveryIn(store);
   await store.write('delivery', credsText(await mesh.credsFor('delivery', { pair, lifeS: 1 })));
 };
+
+/** The daemon's credential, signed by a key that the broker does not know; `sign` puts it into the store. */
+async function strangelySigned(store: WritableStore) {
+  const strange = { ...keys(), space: { ...mesh.keys, signing: newPair('account') } };
+  const profile = { profile: 'delivery', space: mesh.space } as const;
+  const { pair } = await deliveryIn(store);
+  const credential = await mint(strange, { profile, name: 'local.delivery', pair });
+  const sign: RenewalPorts['sign'] = async () => {
+    await store.write('delivery', credsText(credential));
+    return [{ name: 'delivery', credential }];
+  };
+  return { jwt: credential.jwt, pair, sign };
+}
 
 async function renewer(
   of: { store: WritableStore; principal: string } & Partial<Pick<RenewalPorts, 'sign' | 'standing'>>,
@@ -174,20 +187,10 @@ it('what the broker does not accept is recorded as refused, with the reason; the
   const store = await vault();
   daemon = await startInProcess(mesh, {}, { store });
   await makeDue(store);
-  const { pair } = await deliveryIn(store);
-  const strange = { ...keys(), space: { ...mesh.keys, signing: newPair('account') } };
-  const profile = { profile: 'delivery', space: mesh.space } as const;
-  const credential = await mint(strange, { profile, name: 'local.delivery', pair });
-  const { passes, journal, end } = await renewer({
-    store,
-    principal: 'local.one',
-    sign: async () => {
-      await store.write('delivery', credsText(credential));
-      return [{ name: 'delivery', credential }];
-    },
-  });
+  const strange = await strangelySigned(store);
+  const { passes, journal, end } = await renewer({ store, principal: 'local.one', sign: strange.sign });
   await until(() => passes().length > 0, 'a pass');
-  expect(passes()[0]).toMatchObject({ outcome: 'refused', fingerprint: fingerprintOf(credential.jwt) });
+  expect(passes()[0]).toMatchObject({ outcome: 'refused', fingerprint: fingerprintOf(strange.jwt) });
   expect(journal.lines()[0]).toMatch(/^! manager: a renewal was missed \(refused; due: delivery\): .*broker/);
   expect(daemon.journal.names()).not.toContain('credential.adopted');
   expect(daemon.daemon.actor.getSnapshot().hasTag('serving')).toBe(true);
@@ -198,20 +201,10 @@ it('what somebody put into the store in place of a refused one is offered next, 
   const store = await vault();
   daemon = await startInProcess(mesh, {}, { store });
   await makeDue(store);
-  const { pair } = await deliveryIn(store);
-  const strange = { ...keys(), space: { ...mesh.keys, signing: newPair('account') } };
-  const profile = { profile: 'delivery', space: mesh.space } as const;
-  const credential = await mint(strange, { profile, name: 'local.delivery', pair });
-  const { passes, end } = await renewer({
-    store,
-    principal: 'local.one',
-    sign: async () => {
-      await store.write('delivery', credsText(credential));
-      return [{ name: 'delivery', credential }];
-    },
-  });
+  const strange = await strangelySigned(store);
+  const { passes, end } = await renewer({ store, principal: 'local.one', sign: strange.sign });
   await until(() => passes().length > 0, 'a pass');
-  const good = await mesh.credsFor('delivery', { pair });
+  const good = await mesh.credsFor('delivery', { pair: strange.pair });
   await store.write('delivery', credsText(good));
   await until(() => passes().some(({ outcome }) => outcome === 'adopted'), passes);
   expect(

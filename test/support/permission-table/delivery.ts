@@ -21,14 +21,6 @@ export const delivery: Part = {
       ],
     ],
     [
-      'catch-up consumers on CHAT',
-      () => [
-        api('CONSUMER.CREATE.CHAT_main.cu_1.cotal.main.chat.any.any.team'),
-        api('CONSUMER.MSG.NEXT.CHAT_main.cu_1'),
-        api('CONSUMER.DELETE.CHAT_main.cu_1'),
-      ],
-    ],
-    [
       'the timer consumer, its acks, and what is armed',
       () => [
         api('CONSUMER.CREATE.EPT_REQ_main.timerw_main'),
@@ -93,6 +85,16 @@ export const delivery: Part = {
           api(`STREAM.UPDATE.${name}`),
           api(`STREAM.DELETE.${name}`),
         ]),
+    ],
+    [
+      'another consumer on CHAT than the fan-out writer',
+      () => [
+        api('CONSUMER.CREATE.CHAT_main.cu_1'),
+        api('CONSUMER.CREATE.CHAT_main.cu_1.cotal.main.chat.any.any.team'),
+        api('CONSUMER.MSG.NEXT.CHAT_main.cu_1'),
+        api('CONSUMER.DELETE.CHAT_main.cu_1'),
+        '$JS.ACK.CHAT_main.cu_1.1.1.1.1.0',
+      ],
     ],
     ['purging CHAT', () => [api('STREAM.PURGE.CHAT_main'), api('STREAM.MSG.DELETE.CHAT_main')]],
     [

@@ -15,6 +15,7 @@ import { MemoryJournal } from '../../../src/services/memory/journal.ts';
 import { memoryLeaseRows } from '../../../src/services/memory/lease-rows.ts';
 import { type Pace, Wire } from '../../../src/services/memory/wire.ts';
 import { Tally } from '../../../src/services/tally.ts';
+import { systemInput } from '../../../src/system-input.ts';
 import type { WorldTime } from './time.ts';
 
 export interface MemoryDaemonOptions {
@@ -104,25 +105,7 @@ export class MemoryDaemon {
       }),
       {
         clock: time.forActors,
-        input: {
-          daemon: {
-            nameWaitMs: numbers.nameWaitMs,
-            lease: { holder: 'local.delivery', incarnation, standby },
-            reader: {
-              laneLimit: numbers.laneLimit,
-              restingLimit: numbers.restingLimit,
-              placingLimit: numbers.placingLimit,
-              lane: {
-                window: numbers.windowSize,
-                retries: numbers.giveUpRetries,
-                backOffMs: numbers.backOffMs,
-                backOffLimitMs: numbers.backOffLimitMs,
-              },
-            },
-          },
-          brokerWatch: { connection: 1, windowMs: numbers.brokerGoneMs, backstopMs: numbers.brokerGoneBackstopMs },
-          credential: { connection: 1, backstopMs: numbers.brokerGoneBackstopMs },
-        },
+        input: systemInput({ incarnation, standby, numbers }),
       },
     );
   }

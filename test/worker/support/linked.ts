@@ -1,5 +1,5 @@
 /** Links of a test: started against a stage or a fake peer, with everything that came to them. */
-import { type LinkNumbers, usualLinkNumbers } from '../../../src/domain/provider/link-numbers.ts';
+import { type LinkNumbers, readLinkNumbers } from '../../../src/domain/provider/link-numbers.ts';
 import type { LinkHealth } from '../../../src/provider/link/health.ts';
 import { parseBase, startHostedLink, type TokenFrom } from '../../../src/provider/link/hosted-link.ts';
 import type { ProviderLink } from '../../../src/provider/link/link.ts';
@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 
 /** Pauses are short, deadlines are not: a machine that is busy with other things is no dead peer. */
 export const linkNumbers: LinkNumbers = {
-  ...usualLinkNumbers,
+  ...readLinkNumbers({}),
   heartbeatMs: 200,
   inventoryMs: 300,
   inventoryAgainMs: 50,

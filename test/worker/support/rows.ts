@@ -1,5 +1,5 @@
-import { sql } from '../../src/provider/storage/port.ts';
-import type { Site } from '../../test/worker/support/site.ts';
+import { sql } from '../../../src/provider/storage/port.ts';
+import type { Site } from './site.ts';
 
 /** Rows for an agent as if their posts had met nobody. */
 export async function plantRows(site: Site, agent: string, count: number): Promise<void> {

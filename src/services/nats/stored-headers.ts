@@ -1,12 +1,3 @@
-/** A message as a stream has it, whichever way it was read. */
-export interface StoredMessage {
-  readonly seq: number;
-  readonly subject: string;
-  readonly storedAt: number;
-  readonly data: Uint8Array;
-  header(name: string): string;
-}
-
 /** The headers of a stored message as the API gives them: base64 of their lines. Answers '' for one that is not there. */
 export function headersIn(hdrs: string): (name: string) => string {
   const lines = Buffer.from(hdrs, 'base64').toString().split('\r\n');
