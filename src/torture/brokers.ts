@@ -20,6 +20,8 @@ export interface BrokersOptions {
   readonly durability: Durability;
   readonly binary: NatsServer;
   readonly auth: { readonly operator: OperatorKeys; readonly spaces: readonly SpaceKeys[] };
+  /** Clients are told of all servers; else each stays with the one it was sent to. */
+  readonly clientsMove?: boolean;
   /** Size of a disk of its own for each server, MiB; undefined: it lies where the folder lies. */
   readonly diskMiB?: number;
   dial(url: string): Promise<{ close(): Promise<void> }>;
@@ -190,6 +192,7 @@ export class Brokers {
           routes: names.filter((to) => to !== name).map((to) => ways.get(`${name} ${to}`)?.url ?? ''),
           // Nobody reaches a server but through its proxies.
           advertise: '127.0.0.1:1',
+          ...(options.clientsMove === true ? { clientsMove: true } : {}),
         })),
     );
     const brokers = new Brokers(servers, ways);

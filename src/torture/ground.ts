@@ -36,6 +36,8 @@ export interface GroundOptions {
   /** How long a member may take to confirm before the broker hands a copy out again. */
   readonly ackWaitMs: number;
   readonly diskMiB?: number;
+  /** Daemons and agents may go to another server than the one they were sent to. */
+  readonly clientsMove?: boolean;
 }
 
 export class Ground {
@@ -65,7 +67,7 @@ export class Ground {
   }
 
   static async make(options: GroundOptions): Promise<Ground> {
-    const { folder, servers, durability, leaseTtlMs, diskMiB } = options;
+    const { folder, servers, durability, leaseTtlMs, diskMiB, clientsMove } = options;
     const root = join(folder, 'root');
     mkdirSync(root, { recursive: true, mode: 0o700 });
     const [binary, operator] = await Promise.all([findNatsServer(), operatorKeys({ root, create: true })]);
@@ -84,6 +86,7 @@ export class Ground {
       auth: { operator, spaces: [space] },
       dial: (url) => dial(url, provisioner, false),
       ...(diskMiB === undefined ? {} : { diskMiB }),
+      ...(clientsMove === undefined ? {} : { clientsMove }),
     });
     const ground = new Ground({ root, brokers, version: binary.version, keys, options });
     try {

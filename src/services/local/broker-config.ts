@@ -22,6 +22,8 @@ export interface BrokerCluster {
   readonly routes: readonly string[];
   /** Address that the others are told to reach it at, where that is not the one it listens on. */
   readonly advertise?: string;
+  /** Clients are told of the other servers, and go there when this one goes; else they stay where they were sent. */
+  readonly clientsMove?: boolean;
 }
 
 export interface BrokerSettings {
@@ -73,12 +75,11 @@ const tlsOf = (tls: BrokerTls) => ({
   handshake_first: 'auto',
 });
 
-/** Clients are not told of the other servers: they go where they were sent. */
-const clusterOf = ({ clusterName, port, routes, advertise }: BrokerCluster, host: string) => ({
+const clusterOf = ({ clusterName, port, routes, advertise, clientsMove = false }: BrokerCluster, host: string) => ({
   name: clusterName,
   host,
   port,
-  no_advertise: true,
+  no_advertise: !clientsMove,
   routes: [...routes],
   ...(advertise === undefined ? {} : { advertise }),
 });
