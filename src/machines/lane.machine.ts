@@ -236,7 +236,10 @@ export const laneMachine = lane.createMachine({
               {
                 guard: 'isOutOfRemovals',
                 target: '#lane.Gone',
-                actions: { type: 'tellRemovalGivenUp', params: who },
+                actions: [
+                  { type: 'tellRemovalGivenUp', params: who },
+                  { type: 'refuseReviews', params: who },
+                ],
               },
               { target: 'Resting', actions: 'countFailure' },
             ],

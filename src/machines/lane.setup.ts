@@ -95,6 +95,7 @@ export const lane = setup({
     forgetFailures: assign({ failures: 0 }),
     leaveSettled: assign({ settled: 0, failures: 0 }),
     tellRemovalGivenUp: (_, _facts: Who) => {},
+    refuseReviews: (_, _facts: Who) => {},
     tellGivenUp: (_, _facts: Who & { attempts: number }) => {},
     tellRefusedStore: (_, _facts: Who & { code: string; failures: number }) => {},
     reportPlaced: sendParent(({ context }): LaneReport => ({ type: 'lane.placed', member: context.member })),

@@ -74,6 +74,7 @@ export function bindLane({ period, journal, numbers }: DeliveryServices) {
     actions: {
       tellGivenUp: (_, facts) => journal.tell('lane.given-up', facts),
       tellRemovalGivenUp: (_, facts) => journal.tell('lane.removal-given-up', facts),
+      refuseReviews: (_, { member }) => period().refuseReviews(member),
       tellRefusedStore: (_, facts) => journal.tell('lane.refused-store', facts),
     },
     delays: {

@@ -32,6 +32,11 @@ export const deliveryErrors = defineErrors({
     template: '{principal} has {count} live lifecycles; which one is meant cannot be told',
     help: 'Retire the ones that are not in use with "cotal agent retire".',
   },
+  'rail.not-removed': {
+    kind: 'retry',
+    template: 'what the retired lifecycle {member} has cannot be removed: the broker refuses it',
+    help: 'Nothing of it is handed off any more. The removal is tried again when the lifecycle is asked about again, and at the next start; the log of the daemon says when it was given up.',
+  },
   'rail.not-readable': {
     kind: 'refuse',
     template: 'the read ACL of {principal} does not cover {channel}',

@@ -3,6 +3,7 @@
  * period is opened whole and closed whole; work that outlives it finds its gate closed (L3, D5). The next one asks the
  * store for everything, but for the posts that were delivered and not settled, which it takes over.
  */
+import { Plane3Error } from '../../domain/errors/catalogue.ts';
 import type { Ask, JoinAnswer, LeaveAnswer } from '../../domain/membership.ts';
 import { memberKey } from '../../domain/names.ts';
 import { RoutingIndex } from '../../domain/routing.ts';
@@ -171,6 +172,11 @@ export class ServingPeriod {
     this.desks.doubt(member);
     this.#tell({ type: 'review.asked', member });
     return answer;
+  }
+
+  /** What a retired lifecycle has could not be removed: whoever asked for a review of it is told so (K4). */
+  refuseReviews(member: string): void {
+    this.#reviews.refuse(member, new Plane3Error('rail.not-removed', { member }));
   }
 
   /** Ends the period. Whoever waits for an answer of it hears nothing. */

@@ -23,12 +23,14 @@ export class ReviewRequest {
   removed = 0;
   readonly #generation: number;
   readonly settle: (answer: ReviewAnswer) => void;
+  readonly refuse: (error: Error) => void;
 
-  constructor(of: ReviewOf & { settle: (answer: ReviewAnswer) => void }) {
+  constructor(of: ReviewOf & { settle: (answer: ReviewAnswer) => void; refuse: (error: Error) => void }) {
     this.channel = of.channel;
     this.again = of.again ?? false;
     this.#generation = of.generation ?? 0;
     this.settle = of.settle;
+    this.refuse = of.refuse;
   }
 
   /** True for a copy of the channel whose generation the leave closed; mentions on it go too. */
@@ -40,10 +42,10 @@ export class ReviewRequest {
 export class Reviews {
   readonly #requests = new Map<string, ReviewRequest[]>();
 
-  /** Resolves when the member's lane has made the review. */
+  /** Resolves when the member's lane has made the review; rejects when it was refused. */
   ask(key: string, of: ReviewOf): Promise<ReviewAnswer> {
-    return new Promise((settle) => {
-      const request = new ReviewRequest({ ...of, settle });
+    return new Promise((settle, refuse) => {
+      const request = new ReviewRequest({ ...of, settle, refuse });
       this.#requests.set(key, [...this.of(key), request]);
     });
   }
@@ -53,10 +55,22 @@ export class Reviews {
   }
 
   answer(key: string, request: ReviewRequest, answer: ReviewAnswer): void {
+    this.#drop(key, request);
+    request.settle(answer);
+  }
+
+  #drop(key: string, request: ReviewRequest): void {
     const left = this.of(key).filter((each) => each !== request);
     if (left.length === 0) this.#requests.delete(key);
     else this.#requests.set(key, left);
-    request.settle(answer);
+  }
+
+  /** Refuses those who asked because a grant had changed. A leave is owed its end, and has it with the next review. */
+  refuse(key: string, error: Error): void {
+    for (const request of this.of(key).filter(({ channel, again }) => channel === undefined && !again)) {
+      this.#drop(key, request);
+      request.refuse(error);
+    }
   }
 
   answerAll(key: string, answer: ReviewAnswer): void {

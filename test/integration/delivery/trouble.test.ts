@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { memberKey } from '../../../src/domain/names.ts';
 import { buckets, keySubject, streams } from '../../../src/domain/subjects.ts';
 import { GatedBroker } from '../../../src/services/nats/gated-broker.ts';
 import { texts } from '../../support/delivery/agent.ts';
 import { addRows, owedTo, passOver, retire } from '../../support/delivery/store.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
+import { managerOf } from '../../support/manager/ask.ts';
 import { until } from '../../support/until.ts';
 
 const CHANNEL = 'team.general';
@@ -96,6 +98,28 @@ describe('trouble in the store and with members', () => {
       () => suite.running.state(),
     );
     expect(texts(await bob.take(1, 1_000))).toEqual([]);
+  });
+
+  it('whoever asks about a retired lifecycle whose removal is refused is refused by name when it is given up, and answered when it is made (K4)', async () => {
+    const [alice, bob] = [await suite.agent('alice'), await suite.agent('bob')];
+    await bob.join(CHANNEL);
+    await alice.post(CHANNEL, { text: 'one' });
+    await until(
+      async () => (await bob.asked('pendingCount', {})).handedOff === 1,
+      () => suite.running.state(),
+    );
+    const { member, principal } = bob;
+    const { ask } = await managerOf(suite.mesh);
+    const refusing = refuse(`STREAM.PURGE.${streams(suite.mesh.space).dlv}`, 1_000);
+    await retire(suite.mesh, member);
+    const args = { principal, lifecycleUid: member.uid };
+    expect(await ask('reauthorize', args)).toMatchObject({
+      kind: 'refused',
+      code: 'rail.not-removed',
+      message: expect.stringContaining(memberKey(member)),
+    });
+    refusing.end();
+    expect(await ask('reauthorize', args)).toMatchObject({ kind: 'answered', data: { removed: 1 } });
   });
 
   it('a retired lifecycle whose removal is refused is retried, and a stop in between decides nothing', async () => {

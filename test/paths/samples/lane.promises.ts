@@ -190,6 +190,17 @@ export const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'R6',
+    says: 'whoever asked about a retired lifecycle is refused when its removal is given up, and only then',
+    when: (step) => step.heard('removal.failed') || acted(step, 'refuseReviews') !== undefined,
+    holds: (step) => {
+      const isGivenUp = step.before.is('Retired') && acted(step, 'tellRemovalGivenUp') !== undefined;
+      return (
+        (acted(step, 'refuseReviews') !== undefined) === isGivenUp || 'somebody waits for ever, or is refused early'
+      );
+    },
+  },
+  {
+    clause: 'R6',
     says: 'a silent broker, or an effect that fails, is no failed removal: the removal of a retired lifecycle goes on',
     when: (step) => isRetired(step) && step.heard('broker.silent', 'effect.failed'),
     holds: ({ before, after, armed }) =>
