@@ -20,7 +20,7 @@ const check = (code: Parameters<typeof refuse>[0], valid: (text: string) => bool
   valid(text) ? text : refuse(code, text);
 
 function refuse(
-  code: 'name.space' | 'name.token' | 'name.principal' | 'name.uid' | 'name.channel' | 'name.pattern',
+  code: 'name.space' | 'name.token' | 'name.principal' | 'name.channel' | 'name.pattern',
   input: string,
 ): never {
   throw new Plane3Error(code, { input });
@@ -42,7 +42,6 @@ export const isPattern = (text: string): boolean =>
 
 export const parseSpace: (text: string) => string = check('name.space', (text) => SPACE.test(text));
 export const parseToken: (text: string) => string = check('name.token', (text) => TOKEN.test(text));
-export const parseUid: (text: string) => string = check('name.uid', (text) => UID.test(text));
 export const parsePrincipal: (text: string) => string = check('name.principal', isPrincipal);
 export const parsePattern: (text: string) => string = check('name.pattern', isPattern);
 

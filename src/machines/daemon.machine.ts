@@ -12,6 +12,8 @@
  *   K1  rails are bound after the loops stand, and are unbound first
  *
  * The children of `Serving` live as long as it does. After a doubt they start anew and ask the store for everything.
+ *
+ * Longer than 300 lines: one chart, and the order of the start is only readable in one place.
  */
 import { assign, raise, sendParent, sendTo, setup } from 'xstate';
 import type { DaemonEnd, DaemonEvent, DaemonInput, DaemonReport, NameFact, Silence, StepFact } from './daemon.facts.ts';

@@ -8,6 +8,8 @@
  *       broker does not grow, and what one event costs does not grow with the members
  *
  * A lane is let go only when it has met every nudge that was sent to it: it says how many it has met.
+ *
+ * Longer than 300 lines: one chart, with the facts it hears in front of it.
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';

@@ -20,12 +20,6 @@ export const nameErrors = defineErrors({
     template: '"{input}" is not a principal: owner.actor, each 1 to 64 of A-Z a-z 0-9 _',
     help: 'Write it as owner.actor, for example local.alice.',
   },
-  'name.uid': {
-    kind: 'refuse',
-    exit: 64,
-    template: '"{input}" is not a lifecycle uid: 26 of a-z 0-9',
-    help: 'Take the uid from "cotal agent list".',
-  },
   'name.channel': {
     kind: 'refuse',
     exit: 64,

@@ -2,7 +2,6 @@
  * Cursor arithmetic (rule 7). A cursor is the sequence up to which an agent has everything; it never moves back. Numbers
  * come from a durable high-water and are never reused; every number has a row.
  */
-export type RowStatus = 'queued' | 'delivered' | 'acked' | 'failed' | 'dead_lettered';
 
 export interface Position {
   readonly cursor: number;

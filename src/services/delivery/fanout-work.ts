@@ -2,6 +2,8 @@
  * The work of the fan-out writer over its ports. Posts stay in the buffer until their round is settled, so a round that
  * was cut short is simply made again (F1); routing is one synchronous step over the index, which is what makes
  * "concurrent with a join" a matter of sequences (docs/architecture.md).
+ *
+ * Longer than 300 lines: position, buffer and rounds change together, in steps of one thread.
  */
 import { createHash } from 'node:crypto';
 import { carriedSize, type Entry, encodeEntry, entryIdentity } from '../../domain/entry.ts';

@@ -16,7 +16,7 @@ export interface MembershipPorts {
   readonly rows: Rows;
   readonly posts: Posts;
   readonly index: RoutingIndex;
-  readonly fanout: FanoutWork;
+  readonly fanout: Pick<FanoutWork, 'position' | 'entriesFor' | 'settledTo'>;
   readonly copier: Copier;
   readonly clock: Clock;
   /** Who writes, in the row. */
@@ -129,7 +129,11 @@ export class MembershipWork {
     return { type: 'copies.complete', copies } as const;
   }
 
-  /** After the row is closed: the writer passes the leave cursor, then the lane takes everything of the channel back. */
+  /**
+   * After the row is closed: what the writer was given up to the leave cursor is settled, then the lane takes everything of the
+   * channel back, and counts it. A post that the writer was not given yet is not owed yet: its copies will be of a closed
+   * generation, which the reader removes. It is not waited for: who knows whether it still comes (somebody may have removed it).
+   */
   async withdraw(key: string, generation: number) {
     const { channel, member } = place(key);
     const row = this.#ports.index.membership(channel, member);

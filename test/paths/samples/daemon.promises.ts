@@ -1,3 +1,4 @@
+/** What the daemon promises on every edge. Longer than 300 lines: one list, read beside the chart. */
 import type { ContextFrom } from 'xstate';
 import type { daemonMachine } from '../../../src/machines/daemon.machine.ts';
 import type { PathPromise } from '../../support/paths/samples.ts';

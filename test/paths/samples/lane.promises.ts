@@ -1,3 +1,4 @@
+/** What a lane promises on every edge. Longer than 300 lines: one list, read beside the chart. */
 import type { ContextFrom } from 'xstate';
 import type { laneMachine } from '../../../src/machines/lane.machine.ts';
 import type { PathPromise } from '../../support/paths/samples.ts';
