@@ -61,6 +61,8 @@ export async function publishBatch(asked: {
   if (last === undefined || messages.length > BATCH_MAX) {
     throw new Plane3Error('batch.size', { count: messages.length, most: BATCH_MAX });
   }
+  // The broker opens a store for a batch, and takes some milliseconds for that: one message is whole by itself.
+  if (messages.length === 1) return batchOfOne(await publishOne({ connection, message: last, timeoutMs }));
   const id = nuid.next();
   const ready = messages.map((message, i) => {
     const head = headersOf(message);
@@ -77,7 +79,7 @@ export async function publishBatch(asked: {
     connection.request(message.subject, message.data, { headers: asHeaders(message.head), timeout: timeoutMs });
   try {
     // The broker answers the first one too: there it says why it does not open a batch.
-    const opened = ready.length > 1 && ready[0] !== undefined ? outcomeOf(ask(ready[0])) : undefined;
+    const opened = ready[0] === undefined ? undefined : outcomeOf(ask(ready[0]));
     for (const message of ready.slice(1, -1)) {
       connection.publish(message.subject, message.data, { headers: asHeaders(message.head) });
     }
@@ -99,6 +101,11 @@ export async function publishBatch(asked: {
     return failureOf(error);
   }
 }
+
+const batchOfOne = (outcome: EachOutcome): BatchOutcome => {
+  if (outcome.kind === 'duplicate') return { kind: 'duplicate' };
+  return outcome.kind === 'stored' ? { kind: 'stored', lastSeq: outcome.seq, count: 1 } : outcome;
+};
 
 /** Publishes messages singly, many under way at a time; the outcomes have the order of the messages. */
 export async function publishEach(asked: {

@@ -31,9 +31,12 @@ async function around<T>(kind: string, work: () => Promise<T>): Promise<T> {
   return outcome;
 }
 
-const { batch, api } = GatedBroker.prototype;
+const { batch, each, api } = GatedBroker.prototype;
 GatedBroker.prototype.batch = function (messages) {
   return around(kindOf(messages), () => batch.call(this, messages));
+};
+GatedBroker.prototype.each = function (messages) {
+  return around(kindOf(messages), () => each.call(this, messages));
 };
 GatedBroker.prototype.api = function (subject, body, schema) {
   const kind = subject.startsWith('STREAM.MSG.DELETE.INBOX') ? 'removal' : 'other';
