@@ -1,7 +1,7 @@
 import { type EventObject, fromCallback, fromPromise } from 'xstate';
 
 /**
- * How a machine asks for effects. A machine file names its effects and their types; `services/bind.ts` puts the real
+ * How a machine asks for effects. A machine file names its effects and their types; `services/bind-*.ts` put the real
  * ones in their place. A placeholder that is still there when it is asked for fails loudly.
  *
  * An effect answers with a *fact*: an event of the machine that asked. The invoke hands it on with `told`, so that the

@@ -137,6 +137,7 @@ export type StoreOutcome =
   /** `lastSeq`: sequence of the last; the others lie right below it, in order. */
   { kind: 'stored'; lastSeq: number } | { kind: 'duplicate' } | Refused | Denied | Silent;
 
+/** An entry as it lies in INBOX. `storedAt`: milliseconds, by the broker's clock. */
 export interface HeldEntry {
   readonly seq: number;
   readonly storedAt: number;
@@ -157,8 +158,26 @@ export interface Counts {
   readonly lastSeq: number;
 }
 
+/** What the two stores of members' messages, INBOX and DLV, have in common. */
+interface MemberMessages {
+  /** Removes by sequence; what is not there any more counts as removed. */
+  remove(of: { seqs: readonly number[] }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
+  /** Removes a member's messages (of one channel) up to a sequence, and answers how many there were. */
+  purge(of: {
+    member: Member;
+    channel?: string;
+    upTo: number;
+  }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
+  counts(of: { member?: Member }): Promise<Counts | Silent>;
+  /** Removes what lies under subjects that name no member, up to a sequence. */
+  removeForeign(of: {
+    subjects: readonly string[];
+    upTo: number;
+  }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
+}
+
 /** The pending entries (INBOX). */
-export interface Entries {
+export interface Entries extends MemberMessages {
   /** All of them or none. */
   storeAll(of: { entries: readonly EntryToStore[] }): Promise<StoreOutcome>;
   /** One by one, pipelined; a duplicate counts as stored. `refused` says which the broker will not take, and why. */
@@ -171,25 +190,14 @@ export interface Entries {
     after: number;
     limit: number;
   }): Promise<{ kind: 'read'; entries: HeldEntry[]; more: boolean } | Silent>;
-  /** Removes by sequence; what is not there any more counts as removed. */
-  remove(of: { seqs: readonly number[] }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
-  /** Removes a member's entries (of one channel) up to a sequence, and answers how many there were. */
-  purge(of: {
-    member: Member;
-    channel?: string;
-    upTo: number;
-  }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
-  counts(of: { member?: Member }): Promise<Counts | Silent>;
-  removeForeign(of: {
-    subjects: readonly string[];
-    upTo: number;
-  }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
 }
 
+/** A copy as it lies in DLV. */
 export interface HeldCopy {
   readonly seq: number;
   readonly channel: string;
   readonly generation: number;
+  /** CHAT sequence of its post. */
   readonly post: number;
   /** INBOX sequence of its entry; 0 where what lies there is none of ours. */
   readonly entrySeq: number;
@@ -202,7 +210,6 @@ export interface CopyToStore {
   readonly data: Uint8Array;
 }
 
-/** The copies that were handed off and not confirmed yet (DLV). */
 /** A member's durable on DLV. */
 export interface DurablePlace {
   /** Nothing up to this sequence will be delivered any more, and none of it is awaited. */
@@ -213,22 +220,12 @@ export interface DurablePlace {
   readonly unconfirmed: number;
 }
 
-export interface Copies {
+/** The copies that were handed off and not confirmed yet (DLV). */
+export interface Copies extends MemberMessages {
   storeAll(of: { member: Member; copies: readonly CopyToStore[] }): Promise<StoreOutcome>;
   held(of: { member: Member }): Promise<{ kind: 'read'; copies: HeldCopy[] } | Silent>;
-  remove(of: { seqs: readonly number[] }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
-  purge(of: {
-    member: Member;
-    channel?: string;
-    upTo: number;
-  }): Promise<{ kind: 'removed'; count: number } | Refused | Denied | Silent>;
-  counts(of: { member?: Member }): Promise<Counts | Silent>;
   /** How far the member's own durable has come; `absent`: it has none. */
   place(of: { member: Member }): Promise<({ kind: 'read' } & DurablePlace) | { kind: 'absent' } | Silent>;
-  removeForeign(of: {
-    subjects: readonly string[];
-    upTo: number;
-  }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
   /** Tells each copy that its member confirmed or terminated, by DLV sequence. */
   hearSettled(listener: {
     bound(): void;

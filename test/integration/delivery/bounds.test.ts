@@ -67,7 +67,7 @@ describe('retention takes posts while no daemon copies', () => {
       await suite.running.stop();
       const seqs: number[] = [];
       for (let n = 0; n < posts; n++) seqs.push(await alice.post(CHANNEL, { text: `${n}` }));
-      await suite.restart().catch(() => {});
+      await suite.restart();
       expect(texts(await bob.read(5))).toHaveLength(5);
       return seqs;
     };

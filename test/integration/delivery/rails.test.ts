@@ -112,7 +112,7 @@ describe('ctl.delivery', () => {
       (error: unknown) =>
         error instanceof TimeoutError || error instanceof NoRespondersError || error instanceof RequestError,
     );
-    await suite.restart().catch(() => {});
+    await suite.restart();
   });
 
   it('answers each of many requests at once', async () => {

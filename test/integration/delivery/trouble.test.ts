@@ -141,7 +141,7 @@ describe('trouble in the store and with members', () => {
     expect((await owedTo(suite.mesh, delivery, bob.member)).entries).toBe(1);
     expect(suite.running.journal.count('lane.removal-given-up')).toBeLessThanOrEqual(1);
     refusing.end();
-    await suite.restart().catch(() => {});
+    await suite.restart();
     await until(
       async () => {
         const { entries, copies } = await owedTo(suite.mesh, delivery, bob.member);
@@ -276,7 +276,7 @@ describe('trouble in the store and with members', () => {
     })();
     await suite.running.stop();
     await alice.post(CHANNEL, { text: 'one' });
-    await suite.restart().catch(() => {});
+    await suite.restart();
     expect(texts(await bob.read(1, 15_000))).toEqual(['one']);
     expect(suite.running.daemon.tally.get('lanes.given-up')).toBe(0);
     writing = false;

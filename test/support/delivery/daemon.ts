@@ -67,7 +67,7 @@ export async function startInProcess(
     ended,
     state,
     stop: () => {
-      daemon.stop('SIGTERM');
+      if (daemon.exhibit.alive()) daemon.stop('SIGTERM');
       return ended;
     },
   };
