@@ -4,6 +4,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { MeshSpace } from '../test/support/mesh-space.ts';
 
+/** Where `bin/cotal` keeps it. */
+const COMPILED = new URL('../node_modules/.cache/plane3', import.meta.url);
+
 export interface ChildDaemon {
   readonly process: ChildProcess;
   /** Milliseconds from the spawn until the lease row said ready. */
@@ -18,10 +21,10 @@ export async function startDaemon(mesh: MeshSpace, { inspect = false } = {}): Pr
   const started = performance.now();
   const words = [mesh.space, mesh.root, mesh.url, ...(inspect ? ['inspect'] : [])];
   const child = fork(fileURLToPath(new URL('daemon-child.ts', import.meta.url)), words, {
-    // As the launcher starts it.
+    // As the launcher starts it: what was compiled once is found again.
     execArgv: ['--conditions=plane3-source', '--max-semi-space-size=4'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, COTAL_HOME: mesh.root },
+    env: { NODE_COMPILE_CACHE: fileURLToPath(COMPILED), ...process.env, COTAL_HOME: mesh.root },
   });
   const [said] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown];
   if (typeof said !== 'object') throw new Error(`the daemon of the bench ended with ${String(said)}`);

@@ -8,6 +8,7 @@ import type { Bench } from './bench.ts';
 import { measureCostPerCopy, measureFanout } from './fanout/copies.ts';
 import { measureEndToEnd } from './fanout/end-to-end.ts';
 import { measureLatency } from './fanout/latency.ts';
+import { measureSmallWrites } from './fanout/small-writes.ts';
 import { measureStarts } from './fanout/starts.ts';
 
 export const bench: Bench = {
@@ -24,6 +25,11 @@ export const bench: Bench = {
       endToEnd: await measureEndToEnd({ durability: 'relaxed', ...sizes, say }),
     };
     const latency = await measureLatency({ seconds: quick ? 2 : 20, say });
+    const counts = quick ? [2, 10] : [2, 4, 10, 30, 100];
+    const smallWrites = {
+      strict: await measureSmallWrites({ durability: 'strict', counts, say }),
+      relaxed: await measureSmallWrites({ durability: 'relaxed', counts, say }),
+    };
     const cost = await measureCostPerCopy({
       members: quick ? [10, 100] : [10, 100, 1000, 5000],
       copies: quick ? 2_000 : 20_000,
@@ -41,6 +47,7 @@ export const bench: Bench = {
       strict,
       relaxed,
       latency,
+      smallWrites,
       costPerCopyMs: cost,
       starts,
     };
