@@ -55,6 +55,7 @@ export const define: Define = (command, frame) => {
           space,
           url: address.record?.url ?? server ?? address.url,
           journal,
+          signal: stopped,
           // A launched one outlives the row that a killed one has left; it ends by itself within seconds.
           standby: flags.standby === true || launched !== undefined,
           ...(watch === undefined ? {} : { inspect: watch.inspect }),
@@ -77,6 +78,10 @@ export const define: Define = (command, frame) => {
         if (launched !== undefined) reportEnd(ended);
         return ended.code;
       } catch (error) {
+        if (stopped.aborted && error === stopped.reason) {
+          journal.tell('manager.signalled', { signal: String(stopped.reason), space });
+          return 0;
+        }
         const { message } = describeError(error);
         journal.tell('manager.refused', { message });
         if (launched !== undefined) reportEnd({ end: 'refused', message });

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { readNumbers } from '../domain/config.ts';
 import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { type Member, parsePrincipal, readMember } from '../domain/names.ts';
 import { parseMap } from '../domain/provider/bridge.ts';
@@ -14,10 +15,13 @@ import { Bridge } from '../provider/link/bridge.ts';
 import type { LinkHealth } from '../provider/link/health.ts';
 import { checkNames, parseBase, startHostedLink, type TokenFrom } from '../provider/link/hosted-link.ts';
 import type { Deliveries, Delivery } from '../provider/link/ports.ts';
+import { onceResolved } from '../services/bind-name-wait.ts';
+import { systemClock } from '../services/local/clock.ts';
 import { writeAtomic } from '../services/local/files.ts';
 import { mint } from '../services/local/mint.ts';
 import { bridgeMarks, hostedTokens } from '../services/local/provider-files.ts';
 import { connectOnce } from '../services/nats/connect.ts';
+import { unresolvedName } from '../services/nats/driver-errors.ts';
 import { HostedEntries } from '../services/nats/hosted-entries.ts';
 import type { Journal } from '../services/ports.ts';
 import { Tally } from '../services/tally.ts';
@@ -79,12 +83,14 @@ async function provide(call: Call, flags: Flags): Promise<ExitCode> {
   if (agents.length === 0) throw new Plane3Error('link.no-agents', {});
   const tokens = tokensOf(flags);
   const journal = journalOf('provider');
-  const bridge = map.size === 0 ? undefined : await bridgeOf(call, { base, nodeId, map, journal, pollMs: flags.poll });
+  const stopped = call.stopped();
+  const setting = { base, nodeId, map, journal, pollMs: flags.poll };
+  const bridge = map.size === 0 ? undefined : await bridgeOf(call, setting).catch(askedToStop(stopped));
+  if (bridge === 'stopped') return 0;
   const print = printing(call);
   const deliveries: Deliveries = {
     take: (delivery) => (map.has(delivery.agent) ? bridge?.bridge.take(delivery) : print.take(delivery)),
   };
-  const stopped = call.stopped();
   const inspect = inspectPort(flags.inspect);
   const watch =
     inspect === undefined ? undefined : await watched({ ...call.place(), what: 'provider', journal, inspect });
@@ -116,6 +122,12 @@ async function provide(call: Call, flags: Flags): Promise<ExitCode> {
   );
   return 1;
 }
+
+/** A start that was asked to stop before it was done is no failure. */
+const askedToStop = (stopped: AbortSignal) => (error: unknown) => {
+  if (stopped.aborted && error === stopped.reason) return 'stopped' as const;
+  throw error;
+};
 
 function tokensOf({ token, tokenFile, nodeId }: Flags): TokenFrom {
   if (tokenFile !== undefined) return { kind: 'read', read: () => readText(tokenFile) };
@@ -173,7 +185,13 @@ interface BridgeSetting {
 
 async function bridgeOf(call: Call, { base, nodeId, map, journal, pollMs }: BridgeSetting) {
   const place = call.place();
-  const members = await membersOf(place, map);
+  const members = await onceResolved(() => membersOf(place, map), {
+    clock: systemClock,
+    numbers: readNumbers(process.env),
+    unresolved: unresolvedName,
+    tell: (facts) => journal.tell('link.nameless', facts),
+    signal: call.stopped(),
+  });
   const inbox = new HostedEntries({
     space: place.space,
     writer: 'provider-link',

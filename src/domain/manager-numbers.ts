@@ -26,6 +26,11 @@ export const managerNumbers = {
   askAgainMs: 500,
   /** Longest rest before a renewal that did not come to its end is tried again; the first is 2 s. */
   renewalRetryMs: 60_000,
+  /** A broker whose name does not resolve is dialled again at the start, first after this long, doubling up to the limit … */
+  nameRetryMs: 500,
+  nameRetryLimitMs: 5_000,
+  /** … for this long in all. */
+  nameWaitMs: 60_000,
   /** Longest that a request to the broker may take before it counts as unanswered. */
   effectTimeoutMs: 5_000,
   /** A stop that takes longer than this is cut short. */

@@ -15,6 +15,7 @@ import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { managerMachine } from './manager.machine.ts';
 import { membershipMachine } from './membership.machine.ts';
+import { nameWaitMachine } from './name-wait.machine.ts';
 import { providerLinkMachine } from './provider-link.machine.ts';
 import { providerSocketMachine } from './provider-socket.machine.ts';
 import { railWaitMachine } from './rail-wait.machine.ts';
@@ -62,6 +63,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'launcher', machine: launcherMachine, restorable: false },
   { name: 'lease', machine: leaseMachine, restorable: false },
   { name: 'membership', machine: membershipMachine, restorable: false },
+  { name: 'name-wait', machine: nameWaitMachine, restorable: false },
   { name: 'provider-link', machine: providerLinkMachine, restorable: false },
   { name: 'provider-socket', machine: providerSocketMachine, restorable: true },
   { name: 'rails', machine: railsMachine, restorable: false },

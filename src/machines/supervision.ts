@@ -75,6 +75,7 @@ export const supervision: readonly Root[] = [
     restart: 'never',
     about: 'lifecycles and credentials',
     children: [
+      { name: 'nameWait', restart: 'per-item', per: 'first dial', about: 'until a name resolves' },
       { name: 'railWait', restart: 'per-item', per: 'question', about: 'until the rail answers' },
       { name: 'storeProof', restart: 'never', about: 'the same store on both sides' },
       { name: 'gateRepair', restart: 'never', about: 'a frozen registration gate' },

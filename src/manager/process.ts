@@ -11,6 +11,7 @@ import { inboxPrefix } from '../domain/permissions.ts';
 import { type ManagerEnd, managerMachine, type OpenFact, type RailHeard } from '../machines/manager.machine.ts';
 import { ask, listen } from '../services/bind-effects.ts';
 import { bindLease } from '../services/bind-lease.ts';
+import { onceResolved } from '../services/bind-name-wait.ts';
 import type { Credential } from '../services/credential.ts';
 import { Fence } from '../services/fence.ts';
 import { spaceKeys } from '../services/local/auth-store.ts';
@@ -24,6 +25,7 @@ import {
 import { credsPath, keepCreds, mint } from '../services/local/mint.ts';
 import { processRecord } from '../services/local/process-record.ts';
 import { authenticatorOf, connectOptions } from '../services/nats/connect.ts';
+import { unresolvedName } from '../services/nats/driver-errors.ts';
 import { GatedBroker } from '../services/nats/gated-broker.ts';
 import { natsLeaseRows } from '../services/nats/lease-rows.ts';
 import type { Journal, WritableStore } from '../services/ports.ts';
@@ -52,6 +54,8 @@ export interface ManagerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The store that the daemon re-reads, where it is not the files of the root. */
   readonly store?: WritableStore;
+  /** Aborted: a start that waits for the name of the broker is over, and rejects with its reason. */
+  readonly signal?: AbortSignal;
   /** Every step of its actors, for the inspector. */
   readonly inspect?: (event: InspectionEvent) => void;
 }
@@ -80,19 +84,32 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
   const incarnation = options.incarnation ?? randomBytes(12).toString('hex');
   const identity = await managerIdentity({ root, space });
   const { url, tls } = options;
-  const station = await openWorkstation({
-    root,
-    space,
-    url,
-    numbers,
-    clock,
-    ...(tls === undefined ? {} : { tls }),
-    ...(options.store === undefined ? {} : { store: options.store }),
-  });
+  const record = processRecord({ root, what: 'manager', space });
+  record.begin();
+  const opened = onceResolved(
+    () =>
+      openWorkstation({
+        root,
+        space,
+        url,
+        numbers,
+        clock,
+        ...(tls === undefined ? {} : { tls }),
+        ...(options.store === undefined ? {} : { store: options.store }),
+      }),
+    {
+      clock,
+      numbers,
+      unresolved: unresolvedName,
+      tell: (facts) => journal.tell('manager.nameless', facts),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    },
+  );
+  opened.catch(() => record.remove());
+  const station = await opened;
   const { ports, keys, store } = station;
   const family = { endpoint: MANAGER_ENDPOINT, instance: identity.instance };
   const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
-  const record = processRecord({ root, what: 'manager', space });
   const kept = new Map<KeptIdentity, { credential: Credential; connection: NatsConnection }>();
   let processEpoch = 0;
 
@@ -256,8 +273,6 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
       renewal: { ...railBounds(ports, numbers.commandWaitMs), retryMs: numbers.renewalRetryMs },
     },
   });
-  record.begin();
-
   return {
     actor,
     stop: (signal) => actor.send({ type: 'stop.requested', signal }),

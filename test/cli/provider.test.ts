@@ -200,6 +200,18 @@ describe('cotal provider', () => {
     expect([ran.code, (ran.last().error as { code: string }).code]).toEqual([1, 'link.no-agent']);
   });
 
+  it('waits for the name of the broker of the space when that does not resolve, says so, and ends by that name when the time is up (UPD-21)', async () => {
+    const env = { COTAL_DELIVERY_NAME_RETRY_MS: '10', COTAL_DELIVERY_NAME_WAIT_MS: '1' };
+    const nameless = cotalOf({ ...mesh, url: 'nats://broker.invalid:4222' }, { env });
+    const args = ['--url', 'ws://127.0.0.1:9', '--node-id', 'n', '--map', 'Ann=local.ann', '--token-file', 'x'];
+    const ran = await nameless.run('provider', ...args, '--json');
+    cotalOf(mesh);
+    expect([ran.code, (ran.last().error as { code: string }).code]).toEqual([1, 'start.nameless']);
+    expect(ran.stderr).toMatch(
+      /^! provider: the name of the broker, broker\.invalid, does not resolve \(E\w+\); next try in 0\.01 s$/m,
+    );
+  });
+
   it('ends with 1 when there is no token that the node takes', async () => {
     const plane = await openPlane();
     const file = join(mesh.root, 'bad.token');

@@ -107,7 +107,7 @@ export const deliveryErrors = defineErrors({
   'start.nameless': {
     kind: 'retry',
     template: 'the name of the broker, {host}, does not resolve: {reason}',
-    help: 'Nothing was claimed. Correct the address, or the name service of this machine; COTAL_DELIVERY_NAME_WAIT_MS says how long a start waits for it.',
+    help: 'Nothing was claimed. Correct the address, or the name service of this machine; COTAL_DELIVERY_NAME_WAIT_MS (COTAL_MANAGER_NAME_WAIT_MS) says how long a start waits for it.',
   },
   'start.observer': {
     kind: 'refuse',

@@ -49,6 +49,11 @@ export const linkEvents = defineEvents({
   },
   'link.unreadable': { level: 'warn', meaning: 'A frame that cannot be read, told once by kind; all are counted.' },
   'link.unasked': { level: 'warn', meaning: 'An answer that nobody waits for, told once by kind; all are counted.' },
+  'link.nameless': {
+    level: 'warn',
+    line: '! provider: the name of the broker, {host}, does not resolve ({reason}); next try in {seconds} s',
+    meaning: 'The start of a bridge waits for the name service, as long as a daemon of the space would.',
+  },
   'link.bridge-waiting': {
     level: 'warn',
     meaning: 'An entry could not be stored or looked for in the space. It is not acknowledged; it is tried again.',

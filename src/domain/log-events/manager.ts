@@ -2,6 +2,12 @@ import { defineEvents } from './define.ts';
 
 /** What `cotal manager` logs. */
 export const managerEvents = defineEvents({
+  'manager.nameless': {
+    level: 'warn',
+    line: '! manager: the name of the broker, {host}, does not resolve ({reason}); next try in {seconds} s',
+    meaning:
+      'The start waits for the name service, with longer and longer rests, for COTAL_MANAGER_NAME_WAIT_MS in all.',
+  },
   'manager.proof': {
     level: 'info',
     line: '• manager: store proof {end}: {message}',

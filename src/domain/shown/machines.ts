@@ -66,6 +66,7 @@ export const contextReviews: Readonly<Record<string, ContextReview>> = {
   manager: {
     shown: [...['lease', 'proof', 'repair', 'registration', 'renewal', 'mayRenew', 'processEpoch', 'end', 'message']],
   },
+  'name-wait': { shown: ['nameWaitMs', 'nameless', 'namelessSince'] },
   'rail-wait': {
     shown: [
       ...['rail', 'op', 'waitMs', 'firstGapMs', 'gapLimitMs', 'gapFloorMs', 'attemptMs', 'attempts', 'since', 'leftMs'],

@@ -62,7 +62,8 @@ export function parseDriverError(error: unknown): DriverFailure {
 
 /** The name that a dial found no address for, and the resolver's own word for it. Undefined: it failed for another reason. */
 export function unresolvedName(error: unknown): { host: string; reason: string } | undefined {
-  if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'getaddrinfo') return undefined;
+  if (!(error instanceof Error)) return undefined;
+  if (!('syscall' in error) || error.syscall !== 'getaddrinfo') return unresolvedName(error.cause);
   const [host, reason] = ['hostname' in error ? error.hostname : '', 'code' in error ? error.code : ''];
   return { host: String(host), reason: String(reason) };
 }
