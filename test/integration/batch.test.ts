@@ -164,7 +164,7 @@ describe("the client's errors", () => {
 
   it('tell a refusal by its number', async () => {
     const manager = await jetstreamManager(connection, { checkAPI: false });
-    const failure = await manager.consumers.info('CHAT_main', 'nobody').catch(parseDriverError);
+    const failure = await manager.consumers.info('DLV_main', 'nobody').catch(parseDriverError);
     expect(failure).toEqual({ kind: 'refused', code: 10014, message: 'consumer not found' });
   });
 
