@@ -79,7 +79,14 @@ describe('a replica that is cut off from the others', () => {
     const { follower, store, broker } = await leaderAndFollower(acl);
     const rows = natsRows({ broker, space: SPACE });
     const before = await store(aclRow([CHANNEL], 1));
-    expect(await rows.acl({ member })).toMatchObject({ kind: 'read', revision: before });
+    await until(
+      async () => {
+        const read = await rows.acl({ member });
+        return read.kind === 'read' && read.revision === before;
+      },
+      () => 'the follower does not answer',
+      60_000,
+    );
     cluster.partition(follower, true);
     const narrowed = await store(aclRow([], 2));
     expect(await rows.acl({ member })).toMatchObject({ kind: 'silent' });
