@@ -38,3 +38,40 @@ it('a store whose answer was lost is found by the lane, though later entries wer
   await serving.copier.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
   expect(await serving.lanes.authorize(key, 1)).toMatchObject({ type: 'batch.authorized', release: 2 });
 });
+
+it('a batch of the period before that arrives late is found by the lane, though what came after it was handed over directly', async () => {
+  const { period, grant, entry } = bench();
+  grant(ann);
+  const before = await period();
+  const serving = await period();
+  await serving.lanes.recover(key);
+  await serving.copier.store([entry(ann, { channel: 'ops', seq: 1, id: 'one' })]);
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 1 });
+  await serving.lanes.handOff(key);
+  await serving.lanes.markHandedOff(key);
+  expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'batch.empty', met: 1 });
+  await before.copier.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
+  await serving.copier.store([entry(ann, { channel: 'ops', seq: 3, id: 'three' })]);
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ type: 'batch.authorized', release: 2 });
+  await serving.lanes.handOff(key);
+  await serving.lanes.markHandedOff(key);
+  expect(await (await period()).lanes.recover(key)).toMatchObject({ settled: 0, outstanding: 3 });
+});
+
+it('nor is one missed that arrives while the lane asks the store', async () => {
+  const { period, grant, entry, faults } = bench();
+  grant(ann);
+  const before = await period();
+  const serving = await period();
+  await serving.lanes.recover(key);
+  await serving.copier.store([entry(ann, { channel: 'ops', seq: 1, id: 'one' })]);
+  const release = faults.hold('entries.page', 1);
+  const asked = serving.lanes.authorize(key, 1);
+  await before.copier.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
+  await serving.copier.store([entry(ann, { channel: 'ops', seq: 3, id: 'three' })]);
+  release();
+  expect(await asked).toMatchObject({ release: 1 });
+  await serving.lanes.handOff(key);
+  await serving.lanes.markHandedOff(key);
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 2 });
+});

@@ -6,11 +6,12 @@ import type { Clock, Entries, EntryToStore, Journal } from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import type { LaneWork } from './lane-work.ts';
 import type { OwedCounts } from './owed.ts';
+import { OwnWrites } from './own-writes.ts';
 import { Storing } from './storing.ts';
 
 export interface CopierPorts {
   readonly entries: Entries;
-  readonly lanes: Pick<LaneWork, 'offer' | 'forgetOffers'>;
+  readonly lanes: Pick<LaneWork, 'offer' | 'forgetOffers' | 'forgetAllOffers'>;
   readonly owed: OwedCounts;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -21,6 +22,7 @@ export interface CopierPorts {
 export class Copier {
   readonly #ports: CopierPorts;
   readonly #storing = new Storing();
+  readonly #own = new OwnWrites();
 
   constructor(ports: CopierPorts) {
     this.#ports = ports;
@@ -71,11 +73,13 @@ export class Copier {
   }
 
   /**
-   * A lane goes on from the highest entry that it was given, so it is only given what has nothing of its member's below it
-   * on the way: where a round and a catch-up store for one member at a time, the lane asks the store.
+   * A lane goes on from the highest entry that it was given, and what it has settled below is removed without another look.
+   * So it is only given what has nothing unknown of its member's below it: where a round and a catch-up store for one member
+   * at a time, and after anything that this period did not write, lanes ask the store.
    */
   #offer(entries: readonly EntryToStore[], firstSeq: number, alone: ReadonlySet<string>): void {
     const storedAt = this.#ports.clock.now().wallMs;
+    if (!this.#own.follow({ first: firstSeq, count: entries.length })) this.#ports.lanes.forgetAllOffers();
     for (const [i, { key, entry, post }] of entries.entries()) {
       if (alone.has(key)) this.#ports.lanes.offer(key, { seq: firstSeq + i, storedAt, entry, post });
       else this.#ports.lanes.forgetOffers(key);

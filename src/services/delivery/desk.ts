@@ -36,6 +36,17 @@ export class Desk {
     else this.forgetOffers();
   }
 
+  /**
+   * Up to where every entry was looked at and none waits for its copy's confirmation: what lies there is settled. `kept`:
+   * entries that are not, though no copy of them waits.
+   */
+  settledUpTo(kept: Iterable<number>): number {
+    let first = this.after + 1;
+    for (const seq of this.awaiting.values()) first = Math.min(first, seq);
+    for (const seq of kept) first = Math.min(first, seq);
+    return first - 1;
+  }
+
   forgetOffers(): void {
     this.offers = undefined;
     this.heard = undefined;

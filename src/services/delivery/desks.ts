@@ -33,6 +33,11 @@ export class Desks {
     return desk;
   }
 
+  /** What was offered to the living lanes is not all there may be. Resting ones have no offers. */
+  forgetOffers(): void {
+    for (const desk of this.#desks.values()) desk.forgetOffers();
+  }
+
   /** The lane rests: its place is kept while there is room for it. */
   rest(key: string): void {
     const desk = this.#desks.get(key);

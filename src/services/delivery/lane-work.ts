@@ -47,6 +47,11 @@ export class LaneWork {
     this.#desks.find(key)?.forgetOffers();
   }
 
+  /** Somebody stored entries, and it is not known whose: every lane has to ask the store. */
+  forgetAllOffers(): void {
+    this.#desks.forgetOffers();
+  }
+
   /** A confirmation was seen. True when the member's lane knew the copy. */
   settled({ key, copySeq, how }: { key: string; copySeq: number; how: HowSettled }): boolean {
     const isKnown = this.#desks.settle(key, copySeq, how);

@@ -5,12 +5,12 @@
 import type { Member } from '../../domain/names.ts';
 import type { Copies, Entries, HeldCopy, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
-import type { Desk } from './desk.ts';
 import type { Desks } from './desks.ts';
 import { asJudged, memberOf, openJudge } from './judge.ts';
 import type { OwedCounts } from './owed.ts';
 import { handOffAgain } from './passed-over.ts';
 import type { ReviewRequest, Reviews } from './reviews.ts';
+import { removeSettled } from './settled-entries.ts';
 
 export interface WithdrawalPorts {
   readonly entries: Entries;
@@ -36,26 +36,11 @@ export class Withdrawals {
   }
 
   async removeSettled(key: string, settled: number) {
-    const desk = this.#desks.of(key);
-    const removed = await this.#remove(key, desk);
+    const removed = await removeSettled(this.#ports, { key, desk: this.#desks.of(key) });
     if (removed === 'silent') return SILENT;
     return removed === 'failed'
       ? ({ type: 'removal.failed' } as const)
       : ({ type: 'entries.removed', met: settled } as const);
-  }
-
-  async #remove(key: string, desk: Desk): Promise<'removed' | 'failed' | 'silent'> {
-    const seqs = desk.settled;
-    if (seqs.length === 0) return 'removed';
-    desk.settled = [];
-    const outcome = await this.#ports.entries.remove({ seqs });
-    if (outcome.kind === 'removed') {
-      this.#ports.owed.add(key, -seqs.length);
-      this.#ports.tally.add('entries.settled', '', seqs.length);
-      return 'removed';
-    }
-    desk.settled = [...seqs, ...desk.settled];
-    return outcome.kind === 'silent' ? 'silent' : 'failed';
   }
 
   /** A retired lifecycle: its copies first, so that nothing of it can still surface, then its entries, then its mark. */
@@ -111,10 +96,10 @@ export class Withdrawals {
     const taken = new Set(refused.map((copy) => copy.entrySeq).filter((seq) => seq > 0));
     // Confirmed entries go first, so that a leave counts only what was still owed.
     desk.settled = desk.settled.filter((seq) => !taken.has(seq));
-    if ((await this.#remove(key, desk)) !== 'removed') return SILENT;
+    if ((await removeSettled(this.#ports, { key, desk, kept: taken })) !== 'removed') return SILENT;
     for (const request of requests) if (!(await this.#purgeFor(key, request))) return SILENT;
     desk.settled.push(...taken);
-    const removed = await this.#remove(key, desk);
+    const removed = await removeSettled(this.#ports, { key, desk });
     const again = requests.some((request) => request.again)
       ? await handOffAgain(this.#ports, { key, member, desk })
       : NOTHING_AGAIN;

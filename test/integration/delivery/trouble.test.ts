@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { encodeEntry, MEMBER_HEADER, WRITER_HEADER } from '../../../src/domain/entry.ts';
 import { memberKey } from '../../../src/domain/names.ts';
-import { buckets, keySubject, streams } from '../../../src/domain/subjects.ts';
+import { buckets, entrySubject, keySubject, streams } from '../../../src/domain/subjects.ts';
+import { publishOne } from '../../../src/services/nats/batch.ts';
 import { GatedBroker } from '../../../src/services/nats/gated-broker.ts';
 import { texts } from '../../support/delivery/agent.ts';
 import { addRows, owedTo, passOver, retire } from '../../support/delivery/store.ts';
@@ -77,6 +79,35 @@ describe('trouble in the store and with members', () => {
       () => suite.running.state(),
     );
     expect(suite.running.daemon.tally.get('copies.settled', 'terminated')).toBe(1);
+  });
+
+  it('copies that a daemon before this one had on the way are delivered too, though they come between those of this one', async () => {
+    const [alice, bob] = [await suite.agent('alice'), await suite.agent('bob')];
+    await bob.join(CHANNEL);
+    await alice.post(CHANNEL, { text: 'one' });
+    expect(texts(await bob.read(1))).toEqual(['one']);
+    const { space } = suite.mesh;
+    const connection = await suite.mesh.connect('delivery');
+    const { id, from, parts } = {
+      id: 'late',
+      from: { id: alice.principal, name: 'alice' },
+      parts: [{ kind: 'text', text: 'late' }],
+    };
+    const post = new TextEncoder().encode(JSON.stringify({ id, ts: Date.now(), space, from, channel: CHANNEL, parts }));
+    const chat = await connection.request(`$JS.API.STREAM.INFO.${streams(space).chat}`, '{}');
+    const seq = chat.json<{ state: { last_seq: number } }>().state.last_seq;
+    const late = await publishOne({
+      connection,
+      message: {
+        subject: entrySubject(space, bob.member, CHANNEL),
+        data: encodeEntry(post, { channel: CHANNEL, seq, reason: 'durable-channel', generation: 1 }),
+        headers: { [WRITER_HEADER]: 'before', [MEMBER_HEADER]: memberKey(bob.member) },
+      },
+      timeoutMs: 5_000,
+    });
+    expect(late.kind).toBe('stored');
+    await alice.post(CHANNEL, { text: 'two' });
+    expect(texts(await bob.read(2)).sort()).toEqual(['late', 'two']);
   });
 
   it('a removal that is refused is tried again, and given up after ten times; the entry is kept and met by the next start', async () => {

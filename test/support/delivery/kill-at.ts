@@ -39,6 +39,6 @@ GatedBroker.prototype.each = function (messages) {
   return around(kindOf(messages), () => each.call(this, messages));
 };
 GatedBroker.prototype.api = function (subject, body, schema) {
-  const kind = subject.startsWith('STREAM.MSG.DELETE.INBOX') ? 'removal' : 'other';
+  const kind = /^STREAM\.(MSG\.DELETE|PURGE)\.INBOX/.test(subject) ? 'removal' : 'other';
   return around(kind, () => api.call(this, subject, body, schema)) as never;
 };
