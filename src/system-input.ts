@@ -25,6 +25,7 @@ export const systemInput = (of: {
           retries: numbers.giveUpRetries,
           backOffMs: numbers.backOffMs,
           backOffLimitMs: numbers.backOffLimitMs,
+          removalBatch: numbers.removalBatch,
         },
       },
     },

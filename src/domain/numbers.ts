@@ -40,6 +40,10 @@ export const numbers = {
   /** First meeting and this many retries, then an entry without an ACL row, or a removal, is given up. */
   giveUpRetries: 10,
   giveUpSpacingMs: 2_000,
+  /** Settled entries that are removed at once although others of the member's wait: several go by one write. */
+  removalBatch: 64,
+  /** Fewer are removed after this long without a confirmation. */
+  removalDelayMs: 1_000,
   /** A lane without anything to do ends after this long. */
   laneRestMs: 5_000,
   /** Lanes that live at once; further members wait for their turn. */

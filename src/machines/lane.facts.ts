@@ -57,6 +57,8 @@ export interface LaneInput {
   /** `owner.actor.uid`. */
   readonly member: string;
   readonly window: number;
+  /** So many settled entries are removed at once, though others wait. */
+  readonly removalBatch: number;
   readonly retries: number;
   readonly backOffMs: number;
   readonly backOffLimitMs: number;

@@ -84,9 +84,10 @@ export const laneMachine = lane.createMachine({
     Deciding: {
       always: [
         { guard: 'mustReview', target: 'Withdrawing' },
-        { guard: 'hasSettled', target: 'Removing' },
+        { guard: 'mustRemove', target: 'Removing' },
         { guard: 'isUnderDoubt', target: 'Unknown' },
         { guard: 'mayHandOff', target: 'Authorizing' },
+        { guard: 'hasSettled', target: 'Collecting' },
         { guard: 'hasOutstanding', target: 'AwaitingConfirm' },
         { target: 'Idle' },
       ],
@@ -142,6 +143,9 @@ export const laneMachine = lane.createMachine({
       invoke: { id: 'markHandedOff', src: 'markHandedOff', input: who, ...ends },
       on: { 'mark.stored': 'Deciding', ...silent },
     },
+
+    /** Some are settled and others wait: more may be settled soon, and several are removed by one write. */
+    Collecting: { entry: 'reportPlaced', on: nudgedTo('#lane.Deciding'), after: { removalDelay: 'Removing' } },
 
     AwaitingConfirm: { entry: 'reportResting', on: nudgedTo('#lane.Deciding'), after: resting },
     Idle: { entry: 'reportResting', on: nudgedTo('#lane.Deciding'), after: resting },

@@ -116,6 +116,8 @@ export const lane = setup({
     hasNews: ({ context }) => context.waiting > 0 || context.reviews > 0,
     hasOutstanding: ({ context }) => context.outstanding > 0,
     hasSettled: ({ context }) => context.settled > 0,
+    mustRemove: ({ context: { settled, outstanding, removalBatch } }) =>
+      settled >= removalBatch || (settled > 0 && outstanding === 0),
     isUnderDoubt: ({ context }) => context.unknowns > 0,
     mayHandOff: ({ context }) => context.waiting > 0 && context.outstanding < context.window,
     hasReleased: (_, { release }: { release: number }) => release > 0,
@@ -126,6 +128,7 @@ export const lane = setup({
     laneRest: 5_000,
     unknownRetry: 2_000,
     removalRetry: 2_000,
+    removalDelay: 1_000,
     backOff: ({ context }) => backOff(context.failures, context.backOffMs, context.backOffLimitMs),
   },
 });

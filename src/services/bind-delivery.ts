@@ -81,6 +81,7 @@ export function bindLane({ period, journal, numbers }: DeliveryServices) {
       laneRest: numbers.laneRestMs,
       unknownRetry: numbers.giveUpSpacingMs,
       removalRetry: numbers.giveUpSpacingMs,
+      removalDelay: numbers.removalDelayMs,
     },
   });
 }

@@ -257,7 +257,8 @@ export interface Rows {
     row: MemberRow;
     revision: number;
   }): Promise<Stored | Conflict | Denied | Silent>;
-  mark(of: { member: Member }): Promise<{ kind: 'read'; mark: LaneMark } | Silent>;
+  /** `storedAt`: when the broker stored it; 0 where there is none. */
+  mark(of: { member: Member }): Promise<{ kind: 'read'; mark: LaneMark; storedAt: number } | Silent>;
   writeMark(put: { member: Member; mark: LaneMark }): Promise<{ kind: 'stored' } | Refused | Denied | Silent>;
   removeMark(of: { member: Member }): Promise<{ kind: 'removed' } | Denied | Silent>;
   /** Where the writer's durable would have to start again; undefined: nobody has kept it yet. */

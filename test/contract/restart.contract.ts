@@ -124,7 +124,7 @@ export function restartContract(on: () => Ground): void {
       await ports.entries.remove({ seqs: [stored.lastSeq] });
       await ports.rows.writeMark({ member: ann, mark: { handedTo: 5 } });
       await restartTwice();
-      expect(await ports.rows.mark({ member: ann })).toEqual({ kind: 'read', mark: { handedTo: 5 } });
+      expect(await ports.rows.mark({ member: ann })).toMatchObject({ kind: 'read', mark: { handedTo: 5 } });
       expect(await ports.entries.storeAll({ entries: [entry('held')] })).toEqual({ kind: 'duplicate' });
       expect(await ports.entries.storeAll({ entries: [entry('removed')] })).toMatchObject({ kind: 'stored' });
       expect(await ports.entries.counts({ member: ann })).toMatchObject({ counts: new Map([[memberKey(ann), 2]]) });

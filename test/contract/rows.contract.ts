@@ -3,7 +3,7 @@ import { type Member, memberKey, principalOf } from '../../src/domain/names.ts';
 import type { MemberRow } from '../../src/domain/rows.ts';
 import { memberRowKey } from '../../src/domain/subjects.ts';
 import type { Rows } from '../../src/services/ports.ts';
-import { freshChannel, type Ground } from './ground.ts';
+import { entryOf, freshChannel, type Ground } from './ground.ts';
 
 /** The rows that the reader judges by and the daemon writes. */
 export function rowsContract(on: () => Ground): void {
@@ -126,15 +126,26 @@ export function rowsContract(on: () => Ground): void {
     it('of a lane are its mark: zero where there is none, or none that can be read', async () => {
       const ann = await ground.member();
       const at = { member: ann };
-      expect(await rows.mark(at)).toEqual({ kind: 'read', mark: { handedTo: 0 } });
+      expect(await rows.mark(at)).toEqual({ kind: 'read', mark: { handedTo: 0 }, storedAt: 0 });
       const mark = { handedTo: 12, givenUp: { upTo: 12, at: 5, attempts: 11, count: 3 } };
       expect(await rows.writeMark({ ...at, mark })).toEqual({ kind: 'stored' });
-      expect(await rows.mark(at)).toEqual({ kind: 'read', mark });
+      expect(await rows.mark(at)).toEqual({ kind: 'read', mark, storedAt: expect.any(Number) });
       expect(await rows.removeMark(at)).toEqual({ kind: 'removed' });
       expect(await rows.removeMark(at)).toEqual({ kind: 'removed' });
-      expect(await rows.mark(at)).toEqual({ kind: 'read', mark: { handedTo: 0 } });
+      expect(await rows.mark(at)).toEqual({ kind: 'read', mark: { handedTo: 0 }, storedAt: 0 });
       await ground.putRow({ bucket: 'lanes', key: memberKey(ann), row: { handedTo: -1 } });
-      expect(await rows.mark(at)).toEqual({ kind: 'read', mark: { handedTo: 0 } });
+      expect(await rows.mark(at)).toMatchObject({ kind: 'read', mark: { handedTo: 0 } });
+    });
+
+    it('of a lane are no older than the entries that were stored before', async () => {
+      const ann = await ground.member();
+      const { entries } = await ground.ports();
+      await entries.storeAll({ entries: [entryOf(ground.space, ann, { channel: 'ops', seq: 1 })] });
+      await rows.writeMark({ member: ann, mark: { handedTo: 1 } });
+      const [page, mark] = [await entries.page({ member: ann, after: 0, limit: 1 }), await rows.mark({ member: ann })];
+      if (page.kind !== 'read' || mark.kind !== 'read') throw new Error(`${page.kind} ${mark.kind}`);
+      expect(mark.storedAt).toBeGreaterThan(0);
+      expect(page.entries.map(({ storedAt }) => storedAt <= mark.storedAt)).toEqual([true]);
     });
 
     it('of many lanes are written at a time, each its own', async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { memberKey } from '../../src/domain/names.ts';
+import type { ServingPeriod } from '../../src/services/delivery/period.ts';
 import { bench, memberNamed } from '../support/period.ts';
 
 const ann = memberNamed('ann');
@@ -74,4 +75,52 @@ it('nor is one missed that arrives while the lane asks the store', async () => {
   await serving.lanes.handOff(key);
   await serving.lanes.markHandedOff(key);
   expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 2 });
+});
+
+/** Two entries of ann's were handed off, confirmed and removed; then INBOX lost its end, and a new period begins. */
+async function rewound() {
+  const world = bench();
+  world.grant(ann);
+  const before = await world.period();
+  await before.lanes.recover(key);
+  await before.copier.store(['one', 'two'].map((id, n) => world.entry(ann, { channel: 'ops', seq: n + 1, id })));
+  await handOff(before);
+  for (const { seq } of world.broker.deliveries.take(ann, 2)) {
+    world.broker.deliveries.confirm(ann, seq);
+    before.lanes.settled({ key, copySeq: seq, how: 'confirmed' });
+  }
+  await before.withdrawals.removeSettled(key, 2);
+  expect([world.broker.inbox.size, world.broker.inbox.lastSeq]).toEqual([0, 2]);
+  world.broker.inbox.rewind(0);
+  world.clock.advance(1_000);
+  const serving = await world.period();
+  const arrive = (id: string) => serving.copier.store([world.entry(ann, { channel: 'ops', seq: 3, id })]);
+  return { ...world, serving, arrive };
+}
+
+async function handOff({ lanes }: ServingPeriod) {
+  const batch = await lanes.authorize(key, 1);
+  await lanes.handOff(key);
+  await lanes.markHandedOff(key);
+  return batch;
+}
+
+it('an entry on a sequence that INBOX gave out again is handed off, though its mark is ahead of it', async () => {
+  const { serving, arrive, journal, period } = await rewound();
+  await arrive('three');
+  await arrive('four');
+  expect(await serving.lanes.recover(key)).toMatchObject({ waiting: 1, outstanding: 0, settled: 0 });
+  expect(journal.told('lane.mark-ahead')).toEqual([{ member: key, seq: 1 }]);
+  expect(await handOff(serving)).toMatchObject({ release: 2 });
+  expect(await serving.ports.rows.mark({ member: ann })).toMatchObject({ mark: { handedTo: 2 } });
+  expect(await (await period()).lanes.recover(key)).toMatchObject({ outstanding: 2, settled: 0 });
+});
+
+it('so is one that comes after the lane found its place, and those behind it are still owed after the next stop', async () => {
+  const { serving, arrive, period } = await rewound();
+  expect(await serving.lanes.recover(key)).toMatchObject({ waiting: 0, settled: 0 });
+  await arrive('three');
+  expect(await handOff(serving)).toMatchObject({ release: 1 });
+  await arrive('four');
+  expect(await (await period()).lanes.recover(key)).toMatchObject({ waiting: 1, outstanding: 1, settled: 0 });
 });

@@ -89,6 +89,12 @@ export const deliveryEvents = defineEvents({
     meaning:
       'The broker lost the end of a store (full disk, failed machine) and gave its sequences out again. Nothing is lost; a copy may surface twice, with one id.',
   },
+  'lane.mark-ahead': {
+    level: 'warn',
+    line: '! delivery: entries of {member} from {seq} on lie below its mark and are newer than it; they are handed off',
+    meaning:
+      'The broker lost the end of INBOX (full disk, failed machine) and gave its sequences out again. Nothing is lost.',
+  },
   'lane.given-up': {
     level: 'warn',
     line: '! delivery: no ACL row for {member} after {attempts} meetings; its entries are kept and wait for the row',

@@ -75,6 +75,7 @@ export const shownFields: Readonly<Record<string, Shown>> = {
   placingLimit: 'name',
   restingLimit: 'name',
   window: 'name',
+  removalBatch: 'name',
   retries: 'name',
   backOffMs: 'name',
   backOffLimitMs: 'name',

@@ -42,7 +42,18 @@ export const contextReviews: Readonly<Record<string, ContextReview>> = {
   },
   lane: {
     shown: [
-      ...['member', 'window', 'retries', 'backOffMs', 'backOffLimitMs', 'nudges', 'waiting', 'outstanding', 'settled'],
+      ...[
+        'member',
+        'window',
+        'removalBatch',
+        'retries',
+        'backOffMs',
+        'backOffLimitMs',
+        'nudges',
+        'waiting',
+        'outstanding',
+        'settled',
+      ],
       ...['refused', 'reviews', 'unknowns', 'failures'],
     ],
   },

@@ -5,7 +5,7 @@
  */
 import { encodeCopy } from '../../domain/copy.ts';
 import { carriedSize } from '../../domain/entry.ts';
-import { planLane } from '../../domain/lane-plan.ts';
+import { type PlannedEntry, planLane } from '../../domain/lane-plan.ts';
 import type { Member } from '../../domain/names.ts';
 import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
@@ -73,18 +73,21 @@ export class LaneWork {
     const desk = this.#desks.renew(key);
     const [held, mark] = await Promise.all([copies.held({ member }), rows.mark({ member })]);
     if (held.kind === 'silent' || mark.kind === 'silent') return SILENT;
-    desk.mark = mark.mark;
     const foreign = held.copies.filter((copy) => copy.entrySeq === 0);
     const ours = held.copies.filter((copy) => copy.entrySeq > 0);
     const copied = new Set(ours.map((copy) => copy.entrySeq));
-    const upTo = Math.max(desk.mark.handedTo, ...copied);
+    const upTo = Math.max(mark.mark.handedTo, ...copied);
     const met = await this.#entriesUpTo(member, upTo);
     if (met === undefined) return SILENT;
-    const plan = planLane(met.seqs, copied, desk.mark.handedTo);
+    const plan = planLane(met.entries, copied, { ...mark.mark, storedAt: mark.storedAt });
+    desk.mark = { ...mark.mark, handedTo: plan.handedTo };
+    if (plan.handedTo < mark.mark.handedTo)
+      this.#ports.journal.tell('lane.mark-ahead', { member: key, seq: plan.handedTo + 1 });
     const judge = await openJudge(rows, member, ours.map(asJudged));
     if (judge.kind === 'silent') return SILENT;
     if (judge.acl.kind === 'retired') return RETIRED;
-    desk.after = Math.min(upTo, (plan.waiting[0] ?? Number.POSITIVE_INFINITY) - 1);
+    const seen = met.entries.at(-1)?.seq ?? 0;
+    desk.after = Math.min(seen, (plan.waiting[0] ?? Number.POSITIVE_INFINITY) - 1);
     desk.settled.push(...plan.settled);
     const early = desk.await(ours);
     this.#tellSettled(key, early);
@@ -100,21 +103,21 @@ export class LaneWork {
     } as const;
   }
 
-  /** Sequences of the member's entries up to a sequence, and whether there are further ones. */
-  async #entriesUpTo(member: Member, upTo: number): Promise<{ seqs: number[]; more: boolean } | undefined> {
-    const seqs: number[] = [];
+  /** The member's entries up to a sequence, and whether there are further ones. */
+  async #entriesUpTo(member: Member, upTo: number): Promise<{ entries: PlannedEntry[]; more: boolean } | undefined> {
+    const entries: PlannedEntry[] = [];
     let after = 0;
     for (;;) {
       const limit = after < upTo ? this.#ports.window : 1;
       const page = await this.#ports.entries.page({ member, after, limit });
       if (page.kind === 'silent') return undefined;
       for (const held of page.entries) {
-        if (held.seq > upTo) return { seqs, more: true };
+        if (held.seq > upTo) return { entries, more: true };
         if (held.entry === undefined) this.#tally('foreign', held);
-        seqs.push(held.seq);
+        entries.push({ seq: held.seq, storedAt: held.storedAt });
         after = held.seq;
       }
-      if (!page.more) return { seqs, more: false };
+      if (!page.more) return { entries, more: false };
     }
   }
 
@@ -219,7 +222,7 @@ export class LaneWork {
   async markHandedOff(key: string) {
     const desk = this.#desks.of(key);
     desk.after = Math.max(desk.after, desk.batch.last);
-    desk.mark = { handedTo: Math.max(desk.mark.handedTo, desk.batch.last) };
+    desk.mark = { handedTo: desk.batch.last };
     desk.batch = { release: [], last: 0 };
     return this.#mark(key, desk);
   }

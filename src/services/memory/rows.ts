@@ -64,8 +64,9 @@ export function memoryRows(wire: Wire): Rows {
     mark: ({ member }) =>
       wire.look('rows.mark', () => {
         const kept = lastOf(lanes, bucket.lanes, memberKey(member));
-        const row = kept === undefined || isMarker(kept.header) ? undefined : readJson(kept.data);
-        return { kind: 'read', mark: shaped(laneMarkSchema, row) ?? { handedTo: 0 } };
+        if (kept === undefined || isMarker(kept.header)) return { kind: 'read', mark: { handedTo: 0 }, storedAt: 0 };
+        const mark = shaped(laneMarkSchema, readJson(kept.data)) ?? { handedTo: 0 };
+        return { kind: 'read', mark, storedAt: kept.storedAt };
       }),
     writeMark: ({ member, mark }) => put('rows.writeMark', memberKey(member), encodeRow(mark)),
     async removeMark({ member }) {

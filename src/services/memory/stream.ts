@@ -120,6 +120,12 @@ export class MemoryStream {
     return gone.length;
   }
 
+  /** Its end is lost, and its sequences are given out again: a broker whose disk was full, or whose machine failed. */
+  rewind(to: number): void {
+    for (const seq of [...this.#kept.keys()].filter((each) => each > to)) this.remove(seq);
+    this.#lastSeq = Math.min(this.#lastSeq, to);
+  }
+
   page({ filter, after, limit }: { filter: string; after: number; limit: number }): { kept: Kept[]; pending: number } {
     const seqs = this.#fitting(filter).filter((seq) => seq > after);
     const kept = seqs.slice(0, limit).flatMap((seq) => this.#kept.get(seq) ?? []);

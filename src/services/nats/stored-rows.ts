@@ -87,9 +87,9 @@ export function natsRows({ broker, space }: { broker: GatedBroker; space: string
     async mark({ member }) {
       const read = await readRow(lanes, laneKey(memberKey(member)));
       if (read.kind === 'silent') return read;
-      const mark =
-        read.kind === 'row' && !read.marker ? shaped(laneMarkSchema, readJson(read.message.data)) : undefined;
-      return { kind: 'read', mark: mark ?? { handedTo: 0 } };
+      if (read.kind === 'absent' || read.marker) return { kind: 'read', mark: { handedTo: 0 }, storedAt: 0 };
+      const mark = shaped(laneMarkSchema, readJson(read.message.data));
+      return { kind: 'read', mark: mark ?? { handedTo: 0 }, storedAt: read.message.storedAt };
     },
     writeMark: ({ member, mark }) => write(memberKey(member), mark),
     async removeMark({ member }) {

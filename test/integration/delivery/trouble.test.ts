@@ -1,3 +1,4 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import { describe, expect, it } from 'vitest';
 import { encodeEntry, MEMBER_HEADER, WRITER_HEADER } from '../../../src/domain/entry.ts';
 import { memberKey } from '../../../src/domain/names.ts';
@@ -7,6 +8,7 @@ import { GatedBroker } from '../../../src/services/nats/gated-broker.ts';
 import { texts } from '../../support/delivery/agent.ts';
 import { addRows, owedTo, passOver, retire } from '../../support/delivery/store.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
+import { connectAsAnybody } from '../../support/lease-history.ts';
 import { managerOf } from '../../support/manager/ask.ts';
 import { until } from '../../support/until.ts';
 
@@ -108,6 +110,31 @@ describe('trouble in the store and with members', () => {
     expect(late.kind).toBe('stored');
     await alice.post(CHANNEL, { text: 'two' });
     expect(texts(await bob.read(2)).sort()).toEqual(['late', 'two']);
+  });
+
+  it('a post comes though INBOX gives sequences out again that its reader was handed before, and that is told', async () => {
+    const [alice, bob] = [await suite.agent('alice'), await suite.agent('bob')];
+    await bob.join(CHANNEL);
+    for (const text of ['one', 'two']) await alice.post(CHANNEL, { text });
+    expect(texts(await bob.read(2))).toEqual(['one', 'two']);
+    await until(
+      async () => (await bob.asked('pendingCount', {})).pending === 0,
+      () => suite.running.state(),
+    );
+    await suite.running.stop();
+    const connection = await connectAsAnybody({ url: suite.mesh.url, keys: suite.mesh.keys });
+    const manager = await jetstreamManager(connection, { checkAPI: false });
+    const { inbox } = streams(suite.mesh.space);
+    const { config } = await manager.streams.info(inbox);
+    await manager.streams.delete(inbox);
+    await manager.streams.add(config);
+    await connection.close();
+    await alice.post(CHANNEL, { text: 'three' });
+    await suite.restart();
+    expect(texts(await bob.read(1))).toEqual(['three']);
+    expect(suite.running.journal.lines()).toContainEqual(
+      expect.stringMatching(/^! delivery: entries of local\.bob\.\S+ from 1 on lie below its mark/),
+    );
   });
 
   it('a removal that is refused is tried again, and given up after ten times; the entry is kept and met by the next start', async () => {

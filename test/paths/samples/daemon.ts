@@ -6,7 +6,7 @@ const done = { type: 'step.done' } as const;
 const refused = { type: 'start.refused', code: 'a-reason', message: 'it is refused' } as const;
 const nameless = (at: number) =>
   ({ type: 'name.unresolved', host: 'broker', reason: 'EAI_AGAIN', message: 'broker: EAI_AGAIN', at }) as const;
-const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
+const lane = { window: 256, removalBatch: 64, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
 
 export const samples = samplesOf(daemonMachine, {
   inputs: {

@@ -4,7 +4,7 @@ import type { Step } from '../../support/paths/seen.ts';
 
 type Context = ContextFrom<typeof laneMachine>;
 type Counters = Partial<Omit<Context, keyof Input>>;
-type Input = Pick<Context, 'member' | 'window' | 'retries' | 'backOffMs' | 'backOffLimitMs'>;
+type Input = Pick<Context, 'member' | 'window' | 'removalBatch' | 'retries' | 'backOffMs' | 'backOffLimitMs'>;
 
 /**
  * What the counters of a lane must be after a step, by the fact alone: written down once more, and apart from the machine,

@@ -20,6 +20,7 @@ const effects = [
 ];
 const nudges = ['entries.arrived', 'copies.confirmed', 'review.asked', 'row.changed'];
 const resting = ['Idle', 'AwaitingConfirm'] as const;
+const waits = [...resting, 'Collecting'] as const;
 const over = ['GivenUp', 'Gone'] as const;
 const isIn = (seen: LaneStep['after'], states: readonly string[]) => states.some((state) => seen.is(state));
 const acted = (step: LaneStep, action: string): Record<string, unknown> | undefined => {
@@ -27,6 +28,8 @@ const acted = (step: LaneStep, action: string): Record<string, unknown> | undefi
     if (effect.kind === 'act' && effect.action === action) return effect.params as never;
   return undefined;
 };
+const mustRemove = ({ settled, outstanding, removalBatch }: Context) =>
+  settled >= removalBatch || (settled > 0 && outstanding === 0);
 const mustReview = ({ refused, reviews }: Context) => refused > 0 || reviews > 0;
 const isTrouble = (step: LaneStep) =>
   step.from !== undefined && step.heard('broker.silent', 'effect.failed') && !step.before.is('Retired');
@@ -65,7 +68,7 @@ export const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'R2',
-    says: 'what is settled is removed before anything new is made, and only that',
+    says: 'what is settled is removed, and only that',
     when: (step) => step.started('removeSettled') !== undefined,
     holds: (step) =>
       (step.started('removeSettled')?.settled === step.after.context.settled && step.after.context.settled > 0) ||
@@ -81,15 +84,15 @@ export const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'R3',
-    says: 'handed-off copies are reviewed, and settled ones removed, before a new batch is chosen',
+    says: 'handed-off copies are reviewed, and settled ones removed if they are many or nothing waits, before a new batch is chosen',
     when: (step) => step.started('authorizeBatch') !== undefined,
-    holds: ({ after }) => (!mustReview(after.context) && after.context.settled === 0) || 'a batch is chosen too early',
+    holds: ({ after }) => (!mustReview(after.context) && !mustRemove(after.context)) || 'a batch is chosen too early',
   },
   {
     clause: 'R3',
     says: 'a review is made as soon as nothing else is under way, with all that were asked for',
     when: ({ before, after }) =>
-      before.begun && mustReview(after.context) && isIn(after, [...resting, 'Unknown', 'Authorizing']),
+      before.begun && mustReview(after.context) && isIn(after, [...waits, 'Unknown', 'Authorizing']),
     holds: ({ after, before, ignored }) =>
       (after.is('Authorizing') && before.is('Authorizing')) || ignored || 'it waits',
   },
@@ -116,19 +119,19 @@ export const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'R2',
-    says: 'after each fact the lane does what is due next, in its order: review, remove, doubt, hand off, wait, rest',
+    says: 'after each fact the lane does what is due next, in its order: review, remove, doubt, hand off, collect, wait, rest',
     when: (step) =>
       (step.heard('place.recovered', 'batch.empty') ||
         (step.before.is('Withdrawing') && step.heard('copies.withdrawn')) ||
         (step.before.is('MarkingHandedOff') && step.heard('mark.stored')) ||
         (step.before.is('Removing') && step.heard('entries.removed')) ||
-        (isIn(step.before, resting) && step.heard(...nudges))) &&
+        (isIn(step.before, waits) && step.heard(...nudges))) &&
       step.after.status === 'active',
     holds: ({ after }) => {
       const { context } = after;
       const due = mustReview(context)
         ? 'Withdrawing'
-        : context.settled > 0
+        : mustRemove(context)
           ? 'Removing.Asking'
           : context.unknowns > 0
             ? context.unknowns > context.retries
@@ -136,9 +139,11 @@ export const promises: readonly PathPromise<Context>[] = [
               : 'Unknown'
             : context.waiting > 0 && context.outstanding < context.window
               ? 'Authorizing'
-              : context.outstanding > 0
-                ? 'AwaitingConfirm'
-                : 'Idle';
+              : context.settled > 0
+                ? 'Collecting'
+                : context.outstanding > 0
+                  ? 'AwaitingConfirm'
+                  : 'Idle';
       return after.is(due) || `${due} is due`;
     },
   },
@@ -157,6 +162,15 @@ export const promises: readonly PathPromise<Context>[] = [
     says: 'a broker that is silent, and an effect that fails, decides nothing: a pause, and the place is asked for again',
     when: isTrouble,
     holds: (step) => (step.after.is('BackingOff') && step.armed('backOff')) || 'something is decided',
+  },
+  {
+    clause: 'R2',
+    says: 'what is collected is removed after a while without a confirmation, though the others still wait',
+    when: (step) => step.after.is('Collecting') || step.elapsed === 'removalDelay',
+    holds: (step) =>
+      step.elapsed === 'removalDelay'
+        ? step.started('removeSettled') !== undefined || 'it is not removed'
+        : step.armed('removalDelay') || step.before.is('Collecting') || 'it stays for ever',
   },
   {
     clause: 'R6',
@@ -290,8 +304,7 @@ export const promises: readonly PathPromise<Context>[] = [
     clause: 'R5',
     says: 'a lane that waits for somebody else has found its place, and says so',
     when: ({ before, after }) =>
-      isIn(after, [...resting, 'BackingOff', 'Unknown']) &&
-      JSON.stringify(after.value) !== JSON.stringify(before.value),
+      isIn(after, [...waits, 'BackingOff', 'Unknown']) && JSON.stringify(after.value) !== JSON.stringify(before.value),
     holds: (step) =>
       step.reported('lane.placed')?.member === step.after.context.member || 'its place in the queue is kept',
   },
@@ -300,7 +313,7 @@ export const promises: readonly PathPromise<Context>[] = [
     says: 'a lane that looks for its place, or works, does not say that it has one',
     when: (step) => step.reported('lane.placed') !== undefined,
     holds: ({ after }) =>
-      isIn(after, [...resting, 'BackingOff', 'Unknown']) || after.context.unknowns > 0 || 'it says so too early',
+      isIn(after, [...waits, 'BackingOff', 'Unknown']) || after.context.unknowns > 0 || 'it says so too early',
   },
   {
     clause: 'R5',

@@ -8,8 +8,15 @@ import { promises } from './lane.promises.ts';
  */
 const all = 99;
 const none = 0;
-/** Numbers so small that every threshold is near: one copy in hand, one retry. */
-const input = { member: 'local.alice.uid', window: 1, retries: 1, backOffMs: 250, backOffLimitMs: 30_000 };
+/** Numbers so small that every threshold is near: one copy in hand, two to remove, one retry. */
+const input = {
+  member: 'local.alice.uid',
+  window: 1,
+  removalBatch: 2,
+  retries: 1,
+  backOffMs: 250,
+  backOffLimitMs: 30_000,
+};
 const place = { waiting: 0, outstanding: 0, settled: 0, refused: 0 };
 const silent = { type: 'broker.silent' } as const;
 
@@ -58,10 +65,10 @@ export const samples = samplesOf(laneMachine, {
     ],
     markGivenUp: [{ type: 'mark.stored' }, silent],
   },
-  clamp: ({ waiting, outstanding, settled, refused, reviews, unknowns, failures, retries }) => ({
+  clamp: ({ waiting, outstanding, settled, refused, reviews, unknowns, failures, retries, removalBatch }) => ({
     waiting: waiting > 0,
     outstanding: outstanding > 0,
-    settled: settled > 0,
+    settled: Math.min(settled, removalBatch),
     refused: refused > 0,
     reviews: reviews > 0,
     unknowns: Math.min(unknowns, retries + 1),

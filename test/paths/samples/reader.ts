@@ -6,7 +6,7 @@ import type { Step } from '../../support/paths/seen.ts';
 type Context = ContextFrom<typeof readerMachine>;
 type ReaderStep = Step<Context>;
 
-const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
+const lane = { window: 256, removalBatch: 64, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
 const members = (...names: string[]) => names;
 
 /** Who is nudged by a fact, and by what. */

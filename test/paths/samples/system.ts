@@ -5,7 +5,7 @@ import type { Step } from '../../support/paths/seen.ts';
 
 type SystemStep = Step<ContextFrom<typeof systemMachine>>;
 
-const lane = { window: 256, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
+const lane = { window: 256, removalBatch: 64, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
 const connection = ['broker.disconnected', 'broker.closed', 'broker.reconnected', 'credential.expired'];
 const isResident = ({ before, fact }: SystemStep) => fact.connection === before.context.connection;
 const sentTo = ({ effects }: SystemStep, to: string) =>
