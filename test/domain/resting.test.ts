@@ -3,11 +3,22 @@ import { expect, it, vi } from 'vitest';
 import { memberKey } from '../../src/domain/names.ts';
 import { Desks } from '../../src/services/delivery/desks.ts';
 import type { ServingPeriod } from '../../src/services/delivery/period.ts';
+import type { HeldEntry } from '../../src/services/ports.ts';
 import { bench, memberNamed } from '../support/period.ts';
 import { until } from '../support/until.ts';
 
 const ann = memberNamed('ann');
 const key = memberKey(ann);
+
+const FOREIGN = { subject: 'cotal.main.dinbox.local.x', data: new Uint8Array() };
+const next = { channel: 'ops', seq: 99, id: 'p99' };
+/** A post came that the lane did not look at before it rested, and another one after that. */
+async function unlooked(serving: ServingPeriod, arrive: () => Promise<unknown>): Promise<void> {
+  await recovered(serving);
+  await arrive();
+  serving.desks.rest(key);
+  await arrive();
+}
 
 /** Ann has this many copies that she did not confirm, and her lane rests. */
 async function away(copies: number, of: { window?: number } = {}) {
@@ -41,7 +52,7 @@ async function handOff(serving: ServingPeriod): Promise<void> {
 }
 
 it.each([1, 10, 200])(
-  'a post to a member that is away reads one message, though %i copies are unconfirmed',
+  'a post to a member that is away reads nothing, though %i copies are unconfirmed, nor does the next one',
   async (pending) => {
     const { serving, arrive, read } = await away(pending);
     await arrive();
@@ -53,7 +64,12 @@ it.each([1, 10, 200])(
       refused: 0,
     });
     await handOff(serving);
-    expect([read(), serving.desks.find(key)?.awaiting.size]).toEqual([1, pending + 1]);
+    serving.desks.rest(key);
+    await arrive();
+    await arrive();
+    await recovered(serving);
+    await handOff(serving);
+    expect([read(), serving.desks.find(key)?.awaiting.size]).toEqual([0, pending + 3]);
   },
 );
 
@@ -80,6 +96,7 @@ it('a survey names nobody whose window is full, however much is pending and come
   expect(await survey()).toEqual([]);
   const [first = 0] = broker.dlv.page({ filter: '>', after: 0, limit: 1 }).kept.map(({ seq }) => seq);
   await serving.ports.copies.remove({ seqs: [first] });
+  expect(await survey()).toEqual([]);
   expect(await survey()).toEqual([key]);
 });
 
@@ -120,4 +137,47 @@ it('places are kept for so many copies together; further lanes ask the store', (
   ]);
   rest('b', 5);
   expect(desks.resume('b')?.awaiting.size).toBe(5);
+});
+
+it.each<[why: string, happen: (ground: Awaited<ReturnType<typeof away>>) => unknown, read: number]>([
+  ['something else was stored before it', ({ broker, arrive }) => [broker.inbox.publish(FOREIGN), arrive()], 1],
+  ['nobody knows where it lies', ({ serving, entry }) => serving.copier.storeEach([entry(ann, next)]), 1],
+  ['the lane was not up to date when it came to rest', ({ serving, arrive }) => unlooked(serving, arrive), 2],
+])('a lane that wakes asks the store when %s', async (_why, happen, messages) => {
+  const ground = await away(3);
+  await Promise.all([happen(ground)].flat());
+  await recovered(ground.serving);
+  await handOff(ground.serving);
+  expect(ground.read()).toBe(messages);
+});
+
+it('lanes that rest are offered no more than their window takes, and no more bytes together than are allowed', () => {
+  const desks = new Desks({ restingBytes: 250 });
+  const entry = (seq: number): HeldEntry => ({
+    ...{ seq, storedAt: 0, post: new Uint8Array(100) },
+    entry: { channel: 'ops', seq, reason: 'durable-channel', generation: 1 },
+  });
+  const rest = (member: string, awaited: number) => {
+    const desk = desks.renew(member);
+    for (let seq = 1; seq <= awaited; seq++) desk.awaiting.set(seq, seq);
+    desk.offers = [];
+    desks.rest(member);
+  };
+  const offer = (member: string, ...seqs: number[]) => {
+    for (const seq of seqs) desks.offer(member, entry(seq), 4);
+  };
+  const offered = (member: string) => desks.resume(member)?.offers?.map(({ seq }) => seq);
+  rest('a', 2);
+  offer('a', 1, 2);
+  expect(offered('a')).toEqual([1, 2]);
+  rest('b', 3);
+  offer('b', 1, 2);
+  expect(offered('b')).toBeUndefined();
+  for (const member of ['c', 'd', 'e']) rest(member, 0);
+  offer('c', 1, 2);
+  offer('d', 1);
+  expect(offered('d')).toBeUndefined();
+  desks.forgetOffers('c');
+  offer('e', 1, 2);
+  expect([offered('c'), offered('e')]).toEqual([undefined, [1, 2]]);
 });

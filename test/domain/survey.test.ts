@@ -4,7 +4,7 @@ import { bench, memberNamed } from '../support/period.ts';
 
 const [ann, bob] = [memberNamed('ann'), memberNamed('bob')];
 
-it('a survey names whoever has something to do, once for the same figures, and again when their lane is gone', async () => {
+it('a survey names whoever has something to do for the second time, once for the same figures, and again when their lane is gone', async () => {
   const { period, entry } = bench();
   const { copier, survey } = await period();
   await copier.store([entry(ann, { channel: 'ops', seq: 1, id: 'one' })]);
@@ -15,10 +15,32 @@ it('a survey names whoever has something to do, once for the same figures, and a
   expect(await ask(true)).toEqual([memberKey(ann)]);
   expect(await ask()).toEqual([]);
   await copier.store([entry(bob, { channel: 'ops', seq: 1, id: 'two' })]);
+  expect(await ask()).toEqual([]);
   expect(await ask()).toEqual([memberKey(bob)]);
+  expect(await ask()).toEqual([]);
   // One entry went and another one came: the figures are the same, what they stand for is not.
   survey.forget(memberKey(ann));
   expect(await ask()).toEqual([memberKey(ann)]);
+});
+
+it('what is on its way while a survey is made casts no doubt on anybody’s place', async () => {
+  const { period, entry, grant } = bench();
+  grant(ann);
+  const { copier, survey, lanes, desks } = await period();
+  const key = memberKey(ann);
+  await survey.make({ all: true });
+  await lanes.recover(key);
+  desks.rest(key);
+  for (const seq of [1, 2, 3]) {
+    await copier.store([entry(ann, { channel: 'ops', seq, id: `p${seq}` })]);
+    expect(await survey.make({ all: false })).toEqual({ type: 'survey.made', members: [] });
+    expect(desks.resume(key)).toBeDefined();
+    await lanes.authorize(key, 1);
+    await lanes.handOff(key);
+    await lanes.markHandedOff(key);
+    desks.rest(key);
+    await survey.make({ all: false });
+  }
 });
 
 it('a survey that the broker does not answer says so', async () => {

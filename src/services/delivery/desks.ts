@@ -1,21 +1,32 @@
 /** The desks of all members' lanes: those that live, and the places that resting ones left behind. */
+import type { HeldEntry } from '../ports.ts';
 import { Desk, type HowSettled } from './desk.ts';
 
 /** Copies that the places of resting lanes may remember, all together: some 16 MiB. */
 const RESTING_COPIES = 500_000;
+/** Bytes of posts that were offered to resting lanes, all together, each counted for each of them. */
+const RESTING_BYTES = 32 * 1024 * 1024;
+
+interface Resting {
+  readonly desk: Desk;
+  readonly copies: number;
+  bytes: number;
+}
 
 /**
  * The desks of the lanes that live now, by `owner.actor.uid`, and the places of lanes that rest: without them every post to a
- * member that is away would read all that it is owed from the store. A place is kept only while nothing casts doubt on it.
+ * member that is away would read all that it is owed from the store. A place is kept only while nothing casts doubt on it. A
+ * lane that was up to date stays so while it rests: it is offered what is stored for it, and reads nothing back when it wakes.
  */
 export class Desks {
   readonly #desks = new Map<string, Desk>();
-  readonly #resting = new Map<string, { desk: Desk; copies: number }>();
+  readonly #resting = new Map<string, Resting>();
   #restingCopies = 0;
-  readonly #limit: number;
+  #restingBytes = 0;
+  readonly #limit: { readonly copies: number; readonly bytes: number };
 
-  constructor({ restingCopies = RESTING_COPIES }: { restingCopies?: number } = {}) {
-    this.#limit = restingCopies;
+  constructor({ restingCopies = RESTING_COPIES, restingBytes = RESTING_BYTES } = {}) {
+    this.#limit = { copies: restingCopies, bytes: restingBytes };
   }
 
   /** The member's desk; an empty one when its lane has not recovered its place yet. */
@@ -33,9 +44,37 @@ export class Desks {
     return desk;
   }
 
-  /** What was offered to the living lanes is not all there may be. Resting ones have no offers. */
-  forgetOffers(): void {
+  /** An entry was stored for the member: its lane, living or resting, is offered it if it is up to date and has room. */
+  offer(key: string, entry: HeldEntry, window: number): void {
+    const living = this.#desks.get(key);
+    if (living !== undefined) return living.offer(entry, window);
+    const resting = this.#resting.get(key);
+    if (resting?.desk.offers === undefined) return;
+    const bytes = entry.post.length;
+    const isFull = resting.desk.awaiting.size + resting.desk.offers.length >= window;
+    if (isFull || this.#restingBytes + bytes > this.#limit.bytes) return this.#forgetResting(resting);
+    resting.desk.offer(entry, window);
+    resting.bytes += bytes;
+    this.#restingBytes += bytes;
+  }
+
+  /** What was offered to the member's lane is not all there may be. */
+  forgetOffers(key: string): void {
+    this.#desks.get(key)?.forgetOffers();
+    const resting = this.#resting.get(key);
+    if (resting !== undefined) this.#forgetResting(resting);
+  }
+
+  /** The same of all lanes. */
+  forgetAllOffers(): void {
     for (const desk of this.#desks.values()) desk.forgetOffers();
+    for (const resting of this.#resting.values()) this.#forgetResting(resting);
+  }
+
+  #forgetResting(resting: Resting): void {
+    resting.desk.forgetOffers();
+    this.#restingBytes -= resting.bytes;
+    resting.bytes = 0;
   }
 
   /** The lane rests: its place is kept while there is room for it. */
@@ -43,10 +82,11 @@ export class Desks {
     const desk = this.#desks.get(key);
     this.drop(key);
     const copies = Math.max(1, desk?.awaiting.size ?? 0);
-    if (desk === undefined || this.#restingCopies + copies > this.#limit) return;
-    desk.forgetOffers();
+    if (desk === undefined || this.#restingCopies + copies > this.#limit.copies) return;
+    // It has nothing to do: what it was offered it has looked at, or there is more than it was offered.
+    if (desk.offers?.length !== 0) desk.forgetOffers();
     desk.early.clear();
-    this.#resting.set(key, { desk, copies });
+    this.#resting.set(key, { desk, copies, bytes: 0 });
     this.#restingCopies += copies;
   }
 
@@ -74,7 +114,9 @@ export class Desks {
 
   /** Something happened to the member that its resting place does not know: the next lane asks the store. */
   doubt(key: string): void {
-    this.#restingCopies -= this.#resting.get(key)?.copies ?? 0;
+    const { copies, bytes } = this.#resting.get(key) ?? { copies: 0, bytes: 0 };
+    this.#restingCopies -= copies;
+    this.#restingBytes -= bytes;
     this.#resting.delete(key);
   }
 
@@ -87,5 +129,6 @@ export class Desks {
     this.#desks.clear();
     this.#resting.clear();
     this.#restingCopies = 0;
+    this.#restingBytes = 0;
   }
 }

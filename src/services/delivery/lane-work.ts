@@ -39,17 +39,17 @@ export class LaneWork {
 
   /** An entry was stored: a lane that is up to date takes it on without reading it back. */
   offer(key: string, entry: HeldEntry): void {
-    this.#desks.find(key)?.offer(entry, this.#ports.window);
+    this.#desks.offer(key, entry, this.#ports.window);
   }
 
   /** Entries of this member were stored, and it is not known where: its lane has to ask the store. */
   forgetOffers(key: string): void {
-    this.#desks.find(key)?.forgetOffers();
+    this.#desks.forgetOffers(key);
   }
 
   /** Somebody stored entries, and it is not known whose: every lane has to ask the store. */
   forgetAllOffers(): void {
-    this.#desks.forgetOffers();
+    this.#desks.forgetAllOffers();
   }
 
   /** A confirmation was seen. True when the member's lane knew the copy. */

@@ -21,8 +21,10 @@ export interface SurveyPorts {
 export class Survey {
   readonly #ports: SurveyPorts;
   readonly #suspicions: Suspicions;
+  /** Members for whom the last survey saw something to do. */
+  #behind: ReadonlySet<string> = new Set();
   /** What a member's figures were when it was last sent to its lane. */
-  #seen = new Map<string, string>();
+  #sent = new Map<string, string>();
 
   constructor(ports: SurveyPorts) {
     this.#ports = ports;
@@ -31,8 +33,9 @@ export class Survey {
 
   /**
    * `all`: everybody who is owed something or holds a copy. Otherwise those for whom there is something to do (not every
-   * entry has its copy, or the other way round) and whose figures are not the ones that a lane has already met. A member
-   * whose window is full waits for its own confirmations: there is nothing to do for it, however much is pending.
+   * entry has its copy, or the other way round), and was at the last survey, too: what is on its way right now is on its way
+   * to their lanes. Nobody is named twice for the same figures. A member whose window is full waits for its own confirmations:
+   * there is nothing to do for it, however much is pending.
    */
   async make({ all }: { all: boolean }) {
     const { entries, copies, window, doubt } = this.#ports;
@@ -40,24 +43,30 @@ export class Survey {
     if (owed.kind === 'silent' || held.kind === 'silent') return { type: 'broker.silent' } as const;
     await this.#removeForeign('INBOX', entries, owed);
     await this.#removeForeign('DLV', copies, held);
-    const figures = new Map<string, string>();
     const members: string[] = [];
+    const behind = new Set<string>();
+    const sent = new Map<string, string>();
     for (const key of new Set([...owed.counts.keys(), ...held.counts.keys()])) {
       const [entriesNow, copiesNow] = [owed.counts.get(key) ?? 0, held.counts.get(key) ?? 0];
       const figure = `${entriesNow}/${copiesNow}`;
-      figures.set(key, figure);
       const isFull = copiesNow >= window && entriesNow > copiesNow;
-      if (all || (entriesNow !== copiesNow && !isFull && this.#seen.get(key) !== figure)) members.push(key);
+      const isBehind = entriesNow !== copiesNow && !isFull;
+      if (isBehind) behind.add(key);
+      const isKnown = this.#sent.get(key) === figure;
+      const isNamed = all || (isBehind && this.#behind.has(key) && !isKnown);
+      if (isNamed) members.push(key);
+      if (isNamed || isKnown) sent.set(key, figure);
     }
     for (const member of members) doubt(member);
-    this.#seen = figures;
+    this.#behind = behind;
+    this.#sent = sent;
     if (!all) for (const key of await this.#suspicions.confirm(held.counts)) this.#ports.passedOver(key);
     return { type: 'survey.made', members } as const;
   }
 
   /** The member's lane is gone: the next survey sends it again if there is something to do, whatever its figures were. */
   forget(member: string): void {
-    this.#seen.delete(member);
+    this.#sent.delete(member);
   }
 
   /** Subjects that name no member: somebody steered something there. */
