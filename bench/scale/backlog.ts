@@ -33,11 +33,13 @@ export async function backlogCurve(of: {
       // Over entries that nobody has looked at, and over the same ones handed off.
       const first = await startDaemon(space.mesh);
       const peak = await watchRss(first);
-      await rest(first);
+      await rest(space, first);
       await first.stop();
       const daemon = await startDaemon(space.mesh);
       const again = await watchRss(daemon);
-      await rest(daemon);
+      const began = performance.now();
+      await rest(space, daemon);
+      const placedS = Math.round((performance.now() - began + WATCH_MS) / 1000);
       if (i === 0) idleRss = peak;
       const cost = await copying(space, daemon, { count: of.posts, members: of.members });
       const { rss } = await daemon.ask();
@@ -46,6 +48,8 @@ export async function backlogCurve(of: {
         pending,
         startToReadyMs: Math.round(first.readyMs),
         restartToReadyMs: Math.round(daemon.readyMs),
+        // Until every lane has found its place again; the time of the watch is the least that this can say.
+        placedS,
         rssGrowthMiB: mib(peak - idleRss),
         rssGrowthAtRestartMiB: mib(again - idleRss),
         ...cost,

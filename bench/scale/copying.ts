@@ -46,7 +46,7 @@ export async function copying(
     WAIT_MS,
   );
   const [seconds, brokerAfter] = [(performance.now() - began) / 1_000, broker()];
-  const resting = await rest(daemon, REST_MS);
+  const resting = await rest(space, daemon, REST_MS);
   const us = (ms: number) => Math.round((ms * 1_000) / copies);
   await posting.close();
   return {
@@ -58,15 +58,16 @@ export async function copying(
   };
 }
 
-/** Waits until the daemon does nothing more, for at most so long; answers how it then is. */
-export async function rest(daemon: ChildDaemon, patienceMs = WAIT_MS) {
+/** Waits until neither the daemon nor its broker does anything more, for at most so long; answers how the daemon then is. */
+export async function rest(space: SpaceAtHand, daemon: ChildDaemon, patienceMs = WAIT_MS) {
   const began = performance.now();
-  for (let last = await daemon.ask(); ; ) {
-    const at = performance.now();
+  const look = async () => ({ now: await daemon.ask(), broker: heldBy(space.mesh.pid()).cpuMs, at: performance.now() });
+  for (let last = await look(); ; ) {
     await pause(LOOK_MS);
-    const now = await daemon.ask();
-    if ((now.cpuMs - last.cpuMs) / (performance.now() - at) < IDLE) return now;
-    if (performance.now() - began > patienceMs) return now;
-    last = now;
+    const next = await look();
+    const share = (ms: number) => ms / (next.at - last.at);
+    const isIdle = share(next.now.cpuMs - last.now.cpuMs) < IDLE && share(next.broker - last.broker) < IDLE;
+    if (isIdle || next.at - began > patienceMs) return next.now;
+    last = next;
   }
 }

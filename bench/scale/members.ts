@@ -1,4 +1,9 @@
-/** What a copy costs by how many members a channel has: the same number of copies each time, on a mesh of its own. */
+/**
+ * What a copy costs by how many members a channel has, on a mesh of its own: of two posts after a pause, when every member is
+ * away and its lane was let go (`wake…Us`, until nothing is left to do), and of the same number of copies each time.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { numbers } from '../../src/domain/numbers.ts';
 import { startDaemon } from '../child.ts';
 import { mib } from '../figures.ts';
 import { addMembers, openSpace } from '../space.ts';
@@ -18,10 +23,13 @@ export async function membersCurve(of: {
       const daemon = await startDaemon(space.mesh);
       // Once before it counts: code is warm and the lanes have their places.
       await copying(space, daemon, { count: Math.max(1, Math.ceil(of.copies / 10 / members)), members });
+      await pause(numbers.laneRestMs + 1_000);
+      const wake = await copying(space, daemon, { count: 2, members });
       const cost = await copying(space, daemon, { count: Math.ceil(of.copies / members), members });
       const { rss } = await daemon.ask();
       await daemon.stop();
-      curve.push({ members, ...cost, daemonRssMiB: mib(rss) });
+      const [wakeDaemonUs, wakeBrokerUs] = [wake.daemonToRestUs, wake.brokerToRestUs];
+      curve.push({ members, ...cost, wakeDaemonUs, wakeBrokerUs, daemonRssMiB: mib(rss) });
       of.say(
         `${members} members: ${cost.copiesPerSecond} copies/s, ${cost.daemonUs} µs a copy in the daemon, ${mib(rss)} MiB`,
       );

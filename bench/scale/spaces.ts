@@ -29,7 +29,10 @@ export async function spacesCurve(of: {
         spaces.push(space);
         daemons.push(await startDaemon(each));
       }
-      for (const daemon of daemons) await rest(daemon);
+      for (const [n, space] of spaces.entries()) {
+        const daemon = daemons[n];
+        if (daemon !== undefined) await rest(space, daemon);
+      }
       const idle = await idling(daemons, mesh.pid());
       const posts = Math.ceil(of.copies / count / of.members);
       const began = performance.now();

@@ -37,6 +37,7 @@ export function chartsOf(name: Plotted, figures: unknown): Record<string, Chart>
       const { members, spaces, backlog } = schemas.scale.parse(figures);
       return {
         ...(members === undefined ? {} : costs('members', members.curve, 'members of the channel')),
+        ...(members === undefined ? {} : wakes(members.curve)),
         ...(spaces === undefined ? {} : many(spaces)),
         ...(backlog === undefined
           ? {}
@@ -76,6 +77,16 @@ function costs(by: string, curve: readonly Point[], x: string): Record<string, C
       title: `What a copy costs, by ${x}`,
       ...{ x, y: 'µs of a processor', log: true },
       lines: [line(curve, by, 'daemonUs', 'daemon'), line(curve, by, 'brokerUs', 'nats-server')],
+    },
+  };
+}
+
+function wakes(curve: readonly Point[]): Record<string, Chart> {
+  return {
+    'scale-wake': {
+      title: 'What a copy of two posts costs when every member is away',
+      ...{ x: 'members of the channel', y: 'µs of a processor', log: true },
+      lines: [line(curve, 'members', 'wakeDaemonUs', 'daemon'), line(curve, 'members', 'wakeBrokerUs', 'nats-server')],
     },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { memberKey } from '../../src/domain/names.ts';
+import { type Member, memberKey } from '../../src/domain/names.ts';
 import { bench, memberNamed } from '../support/period.ts';
 
 const [ann, bob] = [memberNamed('ann'), memberNamed('bob')];
@@ -21,6 +21,21 @@ it('a survey names whoever has something to do for the second time, once for the
   // One entry went and another one came: the figures are the same, what they stand for is not.
   survey.forget(memberKey(ann));
   expect(await ask()).toEqual([memberKey(ann)]);
+});
+
+it('a survey names whoever is owed least first: a member that was away for long keeps nobody waiting who is there', async () => {
+  const { period, entry } = bench();
+  const { copier, survey } = await period();
+  const owed = (member: Member, count: number) =>
+    copier.store(Array.from({ length: count }, (_, n) => entry(member, { channel: 'ops', seq: n + 1, id: `p${n}` })));
+  await owed(ann, 300);
+  await owed(bob, 2);
+  await owed(memberNamed('cyd'), 20);
+  const made = await survey.make({ all: true });
+  expect(made).toEqual({
+    type: 'survey.made',
+    members: ['bob', 'cyd', 'ann'].map((name) => memberKey(memberNamed(name))),
+  });
 });
 
 it('what is on its way while a survey is made casts no doubt on anybody’s place', async () => {

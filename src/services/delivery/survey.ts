@@ -35,7 +35,8 @@ export class Survey {
    * `all`: everybody who is owed something or holds a copy. Otherwise those for whom there is something to do (not every
    * entry has its copy, or the other way round), and was at the last survey, too: what is on its way right now is on its way
    * to their lanes. Nobody is named twice for the same figures. A member whose window is full waits for its own confirmations:
-   * there is nothing to do for it, however much is pending.
+   * there is nothing to do for it, however much is pending. Who is owed least comes first: a place is found in a time that
+   * grows with what is owed, and who was away for long must not keep those waiting who are there.
    */
   async make({ all }: { all: boolean }) {
     const { entries, copies, window, doubt } = this.#ports;
@@ -43,7 +44,7 @@ export class Survey {
     if (owed.kind === 'silent' || held.kind === 'silent') return { type: 'broker.silent' } as const;
     await this.#removeForeign('INBOX', entries, owed);
     await this.#removeForeign('DLV', copies, held);
-    const members: string[] = [];
+    const named: { key: string; owed: number }[] = [];
     const behind = new Set<string>();
     const sent = new Map<string, string>();
     for (const key of new Set([...owed.counts.keys(), ...held.counts.keys()])) {
@@ -54,9 +55,10 @@ export class Survey {
       if (isBehind) behind.add(key);
       const isKnown = this.#sent.get(key) === figure;
       const isNamed = all || (isBehind && this.#behind.has(key) && !isKnown);
-      if (isNamed) members.push(key);
+      if (isNamed) named.push({ key, owed: entriesNow });
       if (isNamed || isKnown) sent.set(key, figure);
     }
+    const members = named.sort((a, b) => a.owed - b.owed).map(({ key }) => key);
     for (const member of members) doubt(member);
     this.#behind = behind;
     this.#sent = sent;
