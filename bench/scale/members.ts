@@ -1,5 +1,5 @@
 /**
- * What a copy costs by how many members a channel has, on a mesh of its own: of two posts after a pause, when every member is
+ * What a copy costs by how many members a channel has, on a mesh of its own: of a few posts after a pause, when every member is
  * away and its lane was let go (`wake…Us`, until nothing is left to do), and of the same number of copies each time.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -24,7 +24,10 @@ export async function membersCurve(of: {
       // Once before it counts: code is warm and the lanes have their places.
       await copying(space, daemon, { count: Math.max(1, Math.ceil(of.copies / 10 / members)), members });
       await pause(numbers.laneRestMs + 1_000);
-      const wake = await copying(space, daemon, { count: 2, members });
+      const wake = await copying(space, daemon, {
+        count: Math.max(2, Math.min(20, Math.ceil(1_000 / members))),
+        members,
+      });
       const cost = await copying(space, daemon, { count: Math.ceil(of.copies / members), members });
       const { rss } = await daemon.ask();
       await daemon.stop();

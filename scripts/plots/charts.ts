@@ -84,7 +84,7 @@ function costs(by: string, curve: readonly Point[], x: string): Record<string, C
 function wakes(curve: readonly Point[]): Record<string, Chart> {
   return {
     'scale-wake': {
-      title: 'What a copy of two posts costs when every member is away',
+      title: 'What a copy costs when every member is away and its lane rests',
       ...{ x: 'members of the channel', y: 'µs of a processor', log: true },
       lines: [line(curve, 'members', 'wakeDaemonUs', 'daemon'), line(curve, 'members', 'wakeBrokerUs', 'nats-server')],
     },
