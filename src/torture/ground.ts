@@ -27,6 +27,8 @@ export const MANAGER = 'local.manager';
 export const AUDIT = 'audit';
 /** What a run stands on may take so long to be made, on a machine that does a lot besides. */
 const PATIENCE_MS = 60_000;
+/** A request that was sent while servers elected a leader is not answered at all: it is sent again. */
+const ANSWER_MS = 10_000;
 
 export interface GroundOptions {
   readonly folder: string;
@@ -108,10 +110,12 @@ export class Ground {
 
   /** Has the broker say everything again that it stores of the daemon's work. */
   async #audit(): Promise<void> {
-    const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false, timeout: PATIENCE_MS });
+    const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false, timeout: ANSWER_MS });
     for (const stream of audited(SPACE)) {
-      const { config } = await manager.streams.info(stream);
-      await manager.streams.update(stream, { ...config, republish: { src: '>', dest: `${AUDIT}.${stream}.>` } });
+      await untilTaken(`the audit of ${stream}`, async () => {
+        const { config } = await manager.streams.info(stream);
+        await manager.streams.update(stream, { ...config, republish: { src: '>', dest: `${AUDIT}.${stream}.>` } });
+      });
     }
   }
 
@@ -205,16 +209,19 @@ const dial = (servers: string | string[], credential: Credential, reconnect: boo
     ...(reconnect ? { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 0, pingInterval: 2_000 } : {}),
   });
 
+const provisioned = (connection: NatsConnection, of: { leaseTtlMs: number; replicas: number }): Promise<void> =>
+  untilTaken('the space', async () => {
+    const outcome = await provision({ connection, space: SPACE, ...of });
+    if (outcome.kind !== 'ready') throw new Error(JSON.stringify(outcome));
+  });
+
 /** A cluster needs a moment until it has a leader. */
-async function provisioned(connection: NatsConnection, of: { leaseTtlMs: number; replicas: number }): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const outcome = await provision({ connection, space: SPACE, ...of }).catch((error: Error) => ({
-      kind: 'failed',
-      what: error.message,
-    }));
-    if (outcome.kind === 'ready') return;
-    if (outcome.kind === 'differs' || Date.now() > deadline) throw new Error(`the space: ${JSON.stringify(outcome)}`);
-    await pause(500);
+async function untilTaken(what: string, work: () => Promise<void>): Promise<void> {
+  for (const deadline = Date.now() + PATIENCE_MS; ; await pause(500)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (Date.now() > deadline) throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 }
