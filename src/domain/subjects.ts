@@ -16,6 +16,9 @@ export const copySubject = (space: string, member: Member, channel: string): str
   `cotal.${space}.dlv.${memberKey(member)}.${channel}`;
 export const copiesOf = (space: string, member: Member): string => `cotal.${space}.dlv.${memberKey(member)}.>`;
 
+/** What takes a sequence of DLV and is removed again (`services/nats/chain.ts`); no member's. */
+export const barrierSubject = (space: string): string => `cotal.${space}.dlv.=barrier`;
+
 export const RAILS = ['delivery', 'delivery-admin'] as const;
 export type RailName = (typeof RAILS)[number];
 export const railSubject = (space: string, rail: RailName, principal: string): string =>

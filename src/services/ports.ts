@@ -223,6 +223,8 @@ export interface DurablePlace {
 /** The copies that were handed off and not confirmed yet (DLV). */
 export interface Copies extends MemberMessages {
   storeAll(of: { member: Member; copies: readonly CopyToStore[] }): Promise<StoreOutcome>;
+  /** Nothing of what was sent before, here or by another daemon, and not answered is stored after this. */
+  barrier(): Promise<{ kind: 'stands' } | Silent>;
   held(of: { member: Member }): Promise<{ kind: 'read'; copies: HeldCopy[] } | Silent>;
   /** How far the member's own durable has come; `absent`: it has none. */
   place(of: { member: Member }): Promise<({ kind: 'read' } & DurablePlace) | { kind: 'absent' } | Silent>;

@@ -11,6 +11,7 @@ import { mentionsOf, readJson, readPost, shaped } from '../domain/message.ts';
 import { type Member, memberKey, readMember } from '../domain/names.ts';
 import { isMarker, leaseRowSchema, memberRowSchema, readAcl } from '../domain/rows.ts';
 import {
+  barrierSubject,
   bucketStream,
   buckets,
   deliveryConsumer,
@@ -160,6 +161,7 @@ export class Recorder {
     const { inbox, dlv } = streams(this.#space);
     const [entries, copies] = await Promise.all([inbox, dlv].map((stream) => this.#store(stream).subjects('>')));
     if (entries?.kind !== 'read' || copies?.kind !== 'read') return undefined;
+    copies.subjects.delete(barrierSubject(this.#space));
     const sum = (subjects: Map<string, number>) => [...subjects.values()].reduce((total, count) => total + count, 0);
     return {
       entries: sum(entries.subjects),

@@ -71,6 +71,8 @@ export class LaneWork {
     tally.add('lanes.placed', kept === undefined ? 'read' : 'kept');
     if (kept !== undefined) return resumed(kept);
     const desk = this.#desks.renew(key);
+    // A hand-off whose outcome nobody knows is among the copies now, or never will be.
+    if ((await copies.barrier()).kind === 'silent') return SILENT;
     const [held, mark] = await Promise.all([copies.held({ member }), rows.mark({ member })]);
     if (held.kind === 'silent' || mark.kind === 'silent') return SILENT;
     const foreign = held.copies.filter((copy) => copy.entrySeq === 0);

@@ -20,6 +20,8 @@ export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: s
           headers: copyHeaders({ member, entrySeq, incarnation }),
         })),
       ),
+    // Nothing is under way here: what is sent is stored at once.
+    barrier: () => wire.look('copies.barrier', () => ({ kind: 'stands' })),
     held: ({ member }) =>
       wire.look('copies.held', () => {
         const { kept } = dlv.page({ filter: copiesOf(space, member), after: 0, limit: Number.POSITIVE_INFINITY });

@@ -28,6 +28,8 @@ export interface Outgoing {
   readonly msgId?: string;
   /** Compare-and-set: stored only if this is the subject's last sequence (0: it has none). */
   readonly expectLastSubjectSeq?: number;
+  /** Stored only right behind this sequence of the stream; in a batch, for the first message of it. */
+  readonly expectLastSeq?: number;
   /** Life in milliseconds, at least 1000, on a stream that allows it. */
   readonly ttlMs?: number;
 }
@@ -244,6 +246,9 @@ function headersOf(message: Outgoing): EncodedHeaders {
   }
   if (message.expectLastSubjectSeq !== undefined) {
     head.set('Nats-Expected-Last-Subject-Sequence', String(message.expectLastSubjectSeq));
+  }
+  if (message.expectLastSeq !== undefined) {
+    head.set('Nats-Expected-Last-Sequence', String(message.expectLastSeq));
   }
   if (message.ttlMs !== undefined) head.set('Nats-TTL', `${message.ttlMs}ms`);
   return head;

@@ -3,8 +3,16 @@ import { z } from 'zod';
 import { copyHeaders } from '../../domain/copy.ts';
 import { heldCopy } from '../../domain/held.ts';
 import { readJson, shaped } from '../../domain/message.ts';
-import { copiesOf, copySubject, deliveryConsumer, readDeliveryConsumer, streams } from '../../domain/subjects.ts';
+import {
+  barrierSubject,
+  copiesOf,
+  copySubject,
+  deliveryConsumer,
+  readDeliveryConsumer,
+  streams,
+} from '../../domain/subjects.ts';
 import type { Copies, HeldCopy } from '../ports.ts';
+import { Chain } from './chain.ts';
 import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
 import { countsOf, removeSubjects } from './entries.ts';
 import { type GatedBroker, silence } from './gated-broker.ts';
@@ -33,7 +41,8 @@ export function natsCopies({
 }): Copies {
   const stream = streams(space).dlv;
   const store = new StreamStore(broker, stream);
-  const press = new Press(broker);
+  const chain = new Chain({ broker, stream, subject: barrierSubject(space) });
+  const press = new Press(chain);
   return {
     storeAll: ({ member, copies }) =>
       press.store(
@@ -43,6 +52,7 @@ export function natsCopies({
           headers: copyHeaders({ member, entrySeq, incarnation }),
         })),
       ),
+    barrier: () => chain.barrier(),
     async held({ member }) {
       const copies: HeldCopy[] = [];
       for (let after = 0; ; ) {

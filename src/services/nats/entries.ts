@@ -2,7 +2,7 @@
 import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
 import { heldEntry } from '../../domain/held.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
-import { entriesOf, entrySubject, readMemberSubject, streams } from '../../domain/subjects.ts';
+import { barrierSubject, entriesOf, entrySubject, readMemberSubject, streams } from '../../domain/subjects.ts';
 import type { Counts, Entries, EntryToStore, Silent } from '../ports.ts';
 import type { Outgoing } from './batch.ts';
 import { type GatedBroker, notStored } from './gated-broker.ts';
@@ -85,7 +85,7 @@ export async function countsOf(
   for (const [subject, count] of read.subjects) {
     const place = readMemberSubject(space, family, subject);
     if (place === undefined) {
-      foreign.push(subject);
+      if (subject !== barrierSubject(space)) foreign.push(subject);
       continue;
     }
     const key = memberKey(place.member);

@@ -7,6 +7,7 @@
  */
 import type { Denied, Refused, Silent, StoreOutcome } from '../ports.ts';
 import { BATCH_MAX, type Outgoing } from './batch.ts';
+import { SIDE_BY_SIDE } from './chain.ts';
 import { type GatedBroker, notStored } from './gated-broker.ts';
 
 interface Group {
@@ -15,9 +16,6 @@ interface Group {
   settle(outcome: StoreOutcome): void;
   fail(error: unknown): void;
 }
-
-/** Groups of one message each that are published side by side, at most; `docs/performance.md` has the figures. */
-const SINGLES = 16;
 
 /** Bytes in one batch, at most: a batch is held in memory on both sides. */
 const BATCH_BYTES = 16 * 1024 * 1024;
@@ -72,7 +70,7 @@ export class Press {
   }
 
   async #storeTogether(groups: readonly Group[]): Promise<void> {
-    const areFew = groups.length <= SINGLES && groups.every(({ messages }) => messages.length === 1);
+    const areFew = groups.length <= SIDE_BY_SIDE && groups.every(({ messages }) => messages.length === 1);
     const outcomes = await (areFew ? this.#sideBySide(groups) : this.#inOneBatch(groups));
     for (const [i, group] of groups.entries()) group.settle(outcomes[i] ?? UNSAID);
     const unanswered = outcomes.find(({ kind }) => kind === 'silent');

@@ -18,7 +18,7 @@ function die(): never {
 function kindOf(messages: readonly Outgoing[]): string {
   const subject = messages[0]?.subject ?? '';
   if (subject.includes('.dinbox.')) return 'entries';
-  if (subject.includes('.dlv.')) return 'copies';
+  if (subject.includes('.dlv.')) return subject.endsWith('.=barrier') ? 'other' : 'copies';
   // The writer's floor lies in the same bucket, and is stored before the daemon serves.
   return subject.startsWith('$KV.cotal_lanes') && !subject.endsWith('.=fanout') ? 'marks' : 'other';
 }
