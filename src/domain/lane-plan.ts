@@ -22,6 +22,8 @@ export interface LanePlan {
 export interface PlannedEntry {
   readonly seq: number;
   readonly storedAt: number;
+  /** CHAT sequence of its post; undefined where it is none of ours. */
+  readonly post?: number | undefined;
 }
 
 export function planLane(

@@ -145,7 +145,18 @@ export const laneMachine = lane.createMachine({
     },
 
     /** Some are settled and others wait: more may be settled soon, and several are removed by one write. */
-    Collecting: { entry: 'reportPlaced', on: nudgedTo('#lane.Deciding'), after: { removalDelay: 'Removing' } },
+    Collecting: {
+      entry: 'reportPlaced',
+      on: {
+        ...nudgedTo('#lane.Deciding'),
+        /** What comes while the window is full changes nothing, and must not put the removal off. */
+        'entries.arrived': [
+          { guard: 'isFull', actions: 'countArrived' },
+          { target: 'Deciding', actions: 'countArrived' },
+        ],
+      },
+      after: { removalDelay: 'Removing' },
+    },
 
     AwaitingConfirm: { entry: 'reportResting', on: nudgedTo('#lane.Deciding'), after: resting },
     Idle: { entry: 'reportResting', on: nudgedTo('#lane.Deciding'), after: resting },

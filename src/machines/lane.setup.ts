@@ -119,6 +119,7 @@ export const lane = setup({
     mustRemove: ({ context: { settled, outstanding, removalBatch } }) =>
       settled >= removalBatch || (settled > 0 && outstanding === 0),
     isUnderDoubt: ({ context }) => context.unknowns > 0,
+    isFull: ({ context }) => context.outstanding >= context.window,
     mayHandOff: ({ context }) => context.waiting > 0 && context.outstanding < context.window,
     hasReleased: (_, { release }: { release: number }) => release > 0,
     isOutOfRetries: ({ context }) => context.unknowns > context.retries,

@@ -286,7 +286,7 @@ export const readerMachine = reader.createMachine({
           tags: 'serving',
           after: { surveyEvery: 'Comparing' },
         },
-        /** Only those are looked at whose figures differ from when their lane was let go. */
+        /** Only those are looked at for whom there was something to do at the last survey, and still is. */
         Comparing: {
           tags: 'serving',
           invoke: { id: 'survey', src: 'survey', input: { all: false }, ...ends },

@@ -137,7 +137,7 @@ export type StoreOutcome =
   /** `lastSeq`: sequence of the last; the others lie right below it, in order. */
   { kind: 'stored'; lastSeq: number } | { kind: 'duplicate' } | Refused | Denied | Silent;
 
-/** An entry as it lies in INBOX. `storedAt`: milliseconds, by the broker's clock. */
+/** An entry as it lies in INBOX. `storedAt`: milliseconds, by the broker's clock; by ours, where it was not read back. */
 export interface HeldEntry {
   readonly seq: number;
   readonly storedAt: number;
@@ -180,10 +180,13 @@ interface MemberMessages {
 export interface Entries extends MemberMessages {
   /** All of them or none. */
   storeAll(of: { entries: readonly EntryToStore[] }): Promise<StoreOutcome>;
-  /** One by one, pipelined; a duplicate counts as stored. `refused` says which the broker will not take, and why. */
+  /**
+   * One by one, pipelined; a duplicate counts as stored. `known` says which were there already, `refused` which the broker
+   * will not take, and why.
+   */
   storeEach(of: {
     entries: readonly EntryToStore[];
-  }): Promise<{ kind: 'stored'; refused: { index: number; code: string }[] } | Denied | Silent>;
+  }): Promise<{ kind: 'stored'; known: number[]; refused: { index: number; code: string }[] } | Denied | Silent>;
   /** A page of one member's entries above a sequence, ascending; `more` when the store holds further ones. */
   page(of: {
     member: Member;

@@ -40,9 +40,9 @@ export function entriesContract(on: () => Ground): void {
       const again = [of(ann, 2), of(ann, 1, { id: `${memberKey(ann)}/1` })];
       expect(await entries.storeAll({ entries: again })).toEqual({ kind: 'duplicate' });
       expect(await seqsOf(ann)).toHaveLength(1);
-      expect(await entries.storeEach({ entries: again })).toEqual({ kind: 'stored', refused: [] });
+      expect(await entries.storeEach({ entries: again })).toEqual({ kind: 'stored', known: [1], refused: [] });
       expect(await seqsOf(ann)).toHaveLength(2);
-      expect(await entries.storeEach({ entries: again })).toEqual({ kind: 'stored', refused: [] });
+      expect(await entries.storeEach({ entries: again })).toEqual({ kind: 'stored', known: [0, 1], refused: [] });
       expect(await seqsOf(ann)).toHaveLength(2);
     });
 
@@ -79,11 +79,13 @@ export function entriesContract(on: () => Ground): void {
       expect(await seqsOf(ann)).toEqual([]);
       expect(await entries.storeEach({ entries: [of(ann, 1), large, of(ann, 3)] })).toEqual({
         kind: 'stored',
+        known: [],
         refused: [{ index: 1, code: '10054' }],
       });
       expect(await seqsOf(ann)).toHaveLength(2);
       expect(await entries.storeEach({ entries: [large] })).toEqual({
         kind: 'stored',
+        known: [],
         refused: [{ index: 0, code: '10054' }],
       });
     });

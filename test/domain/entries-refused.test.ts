@@ -36,6 +36,7 @@ describe('entries that are stored one by one', () => {
   it('are dropped by name where they are too large by themselves', async () => {
     expect(await answered({ kind: 'stored', seq: 1 }, refusedWith(10054))).toEqual({
       kind: 'stored',
+      known: [],
       refused: [{ index: 1, code: '10054' }],
     });
   });

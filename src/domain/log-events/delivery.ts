@@ -93,7 +93,7 @@ export const deliveryEvents = defineEvents({
     level: 'warn',
     line: '! delivery: entries of {member} from {seq} on lie below its mark and are newer than it; they are handed off',
     meaning:
-      'The broker lost the end of INBOX (full disk, failed machine) and gave its sequences out again. Nothing is lost.',
+      'The broker lost the end of INBOX (full disk, failed machine, restored backup) and gave its sequences out again. What it still has is delivered.',
   },
   'lane.given-up': {
     level: 'warn',

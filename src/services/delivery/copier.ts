@@ -63,7 +63,8 @@ export class Copier {
       this.#ports.tally.add('copies.refused', code);
       this.#ports.journal.tell('copy.refused', { code, member: entry?.key });
     }
-    this.#count(entries);
+    const others = new Set([...outcome.known, ...outcome.refused.map(({ index }) => index)]);
+    this.#count(entries.filter((_, index) => !others.has(index)));
     return { kind: 'stored' } as const;
   }
 

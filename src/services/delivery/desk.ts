@@ -31,7 +31,7 @@ export class Desk {
   /** An entry of this member was stored. At most `limit` are kept in hand; beyond it the store is asked again. */
   offer(entry: HeldEntry, limit: number): void {
     const kept = this.offers ?? this.heard;
-    if (kept === undefined) return;
+    if (kept === undefined || entry.seq <= Math.max(this.after, this.batch.last)) return;
     if (kept.length < limit) kept.push(entry);
     else this.forgetOffers();
   }

@@ -53,7 +53,7 @@ export class Desks {
     const bytes = entry.post.length;
     const isFull = resting.desk.awaiting.size + resting.desk.offers.length >= window;
     if (isFull || this.#restingBytes + bytes > this.#limit.bytes) return this.#forgetResting(resting);
-    resting.desk.offer(entry, window);
+    resting.desk.offer({ ...entry, post: entry.post.slice() }, window);
     resting.bytes += bytes;
     this.#restingBytes += bytes;
   }

@@ -76,16 +76,19 @@ export class LaneWork {
     const [held, mark] = await Promise.all([copies.held({ member }), rows.mark({ member })]);
     if (held.kind === 'silent' || mark.kind === 'silent') return SILENT;
     const foreign = held.copies.filter((copy) => copy.entrySeq === 0);
-    const ours = held.copies.filter((copy) => copy.entrySeq > 0);
-    const copied = new Set(ours.map((copy) => copy.entrySeq));
-    const upTo = Math.max(mark.mark.handedTo, ...copied);
+    const all = held.copies.filter((copy) => copy.entrySeq > 0);
+    const upTo = Math.max(mark.mark.handedTo, ...all.map((copy) => copy.entrySeq));
     const met = await this.#entriesUpTo(member, upTo);
     if (met === undefined) return SILENT;
+    // A copy of another post than the one that lies on its entry's sequence now says nothing of that one.
+    const posts = new Map(met.entries.map(({ seq, post }) => [seq, post]));
+    const ours = all.filter(({ entrySeq, post }) => (posts.get(entrySeq) ?? post) === post);
+    const copied = new Set(ours.map((copy) => copy.entrySeq));
     const plan = planLane(met.entries, copied, { ...mark.mark, storedAt: mark.storedAt });
     desk.mark = { ...mark.mark, handedTo: plan.handedTo };
     if (plan.handedTo < mark.mark.handedTo)
       this.#ports.journal.tell('lane.mark-ahead', { member: key, seq: plan.handedTo + 1 });
-    const judge = await openJudge(rows, member, ours.map(asJudged));
+    const judge = await openJudge(rows, member, all.map(asJudged));
     if (judge.kind === 'silent') return SILENT;
     if (judge.acl.kind === 'retired') return RETIRED;
     const seen = met.entries.at(-1)?.seq ?? 0;
@@ -94,7 +97,7 @@ export class LaneWork {
     const early = desk.await(ours);
     this.#tellSettled(key, early);
     const confirmed = early.length;
-    desk.refused = [...foreign, ...ours.filter((copy) => judge.disposition(asJudged(copy)).kind === 'refuse')];
+    desk.refused = [...foreign, ...all.filter((copy) => judge.disposition(asJudged(copy)).kind === 'refuse')];
     if (judge.acl.kind === 'unknown' && (met.more || plan.waiting.length > 0)) return this.#verdict(member, desk);
     return {
       type: 'place.recovered',
@@ -116,7 +119,7 @@ export class LaneWork {
       for (const held of page.entries) {
         if (held.seq > upTo) return { entries, more: true };
         if (held.entry === undefined) this.#tally('foreign', held);
-        entries.push({ seq: held.seq, storedAt: held.storedAt });
+        entries.push({ seq: held.seq, storedAt: held.storedAt, post: held.entry?.seq });
         after = held.seq;
       }
       if (!page.more) return { entries, more: false };
@@ -144,7 +147,10 @@ export class LaneWork {
     if (page.kind === 'silent') return SILENT;
     const last = page.entries.at(-1)?.seq;
     if (last === undefined) return { type: 'batch.empty', met: waiting } as const;
-    const copied = new Set(desk.awaiting.values());
+    // What lies above the place and below the mark came after the mark: its sequence was given out again.
+    const first = page.entries[0]?.seq ?? last;
+    if (first <= desk.mark.handedTo) desk.mark = { ...desk.mark, handedTo: first - 1 };
+    const copied = new Set([...desk.awaiting.values(), ...desk.settled]);
     const met = page.more ? 0 : waiting;
     const judge = await openJudge(
       rows,
@@ -247,7 +253,7 @@ export class LaneWork {
   }
 }
 
-/** A place that was kept while the lane rested. Whether something arrived meanwhile is asked of the store, from there on. */
+/** A place that was kept while the lane rested. What arrived meanwhile was offered to it, or is asked of the store from there on. */
 const resumed = ({ awaiting, settled, refused }: Desk) =>
   ({
     type: 'place.recovered',

@@ -9,7 +9,7 @@ export class OwnWrites {
   /** Takes on what was acknowledged. False when something that was not lies before it. */
   follow({ first, count }: { first: number; count: number }): boolean {
     const follows = first === this.#last + 1;
-    this.#last = Math.max(this.#last, first + count - 1);
+    this.#last = first + count - 1;
     return follows;
   }
 }

@@ -21,6 +21,8 @@ export class ReviewRequest {
   readonly again: boolean;
   /** Entries of the channel that were removed for it so far. */
   removed = 0;
+  /** Entries whose copies were taken back for it so far, by sequence, with their channel. */
+  readonly taken = new Map<number, string>();
   readonly #generation: number;
   readonly settle: (answer: ReviewAnswer) => void;
   readonly refuse: (error: Error) => void;

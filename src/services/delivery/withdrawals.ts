@@ -57,9 +57,11 @@ export class Withdrawals {
     const removed = await entries.purge({ member, upTo: owedNow.lastSeq });
     if (removed.kind === 'silent') return SILENT;
     if (removed.kind !== 'removed') return { type: 'removal.failed' } as const;
-    await rows.removeMark({ member });
     owed.add(key, -removed.count);
     tally.add('entries.retired', '', removed.count);
+    const unmarked = await rows.removeMark({ member });
+    if (unmarked.kind === 'silent') return SILENT;
+    if (unmarked.kind !== 'removed') return { type: 'removal.failed' } as const;
     reviews.answerAll(key, { withdrawn: gone.count, removed: removed.count });
     this.#desks.drop(key);
     return { type: 'entries.removed', met: 0 } as const;
@@ -89,16 +91,25 @@ export class Withdrawals {
         requests.some((request) => request.closes(copy)),
     );
     // First of all, so that what the broker tells of them from here on (it calls a purged copy terminated) settles nothing.
-    const withdrawn = refused.filter((copy) => desk.awaiting.delete(copy.seq)).length;
+    // Nor is what came for it and was not looked at yet handed off from memory: it may be dropped below.
+    desk.forgetOffers();
+    const mine = refused.filter((copy) => desk.awaiting.delete(copy.seq));
+    const withdrawn = mine.length;
+    for (const { taken } of requests)
+      for (const { entrySeq, channel } of mine) if (entrySeq > 0) taken.set(entrySeq, channel);
     if (!(await this.#takeBack(member, held.copies, refused))) return SILENT;
     desk.refused = [];
     tally.add('copies.withdrawn', '', refused.length);
-    const taken = new Set(refused.map((copy) => copy.entrySeq).filter((seq) => seq > 0));
+    // Also what an attempt before this one took back.
+    const taken = new Map(requests.flatMap((request) => [...request.taken]));
+    for (const { entrySeq, channel } of mine) if (entrySeq > 0) taken.set(entrySeq, channel);
     // Confirmed entries go first, so that a leave counts only what was still owed.
     desk.settled = desk.settled.filter((seq) => !taken.has(seq));
-    if ((await removeSettled(this.#ports, { key, desk, kept: taken })) !== 'removed') return SILENT;
+    if ((await removeSettled(this.#ports, { key, desk, kept: taken.keys() })) !== 'removed') return SILENT;
     for (const request of requests) if (!(await this.#purgeFor(key, request))) return SILENT;
-    desk.settled.push(...taken);
+    const purged = new Set(requests.map(({ channel }) => channel));
+    const left = [...taken].filter(([, channel]) => !purged.has(channel)).map(([seq]) => seq);
+    desk.settled.push(...left);
     const removed = await removeSettled(this.#ports, { key, desk });
     const again = requests.some((request) => request.again)
       ? await handOffAgain(this.#ports, { key, member, desk })
@@ -107,13 +118,14 @@ export class Withdrawals {
     for (const request of requests) {
       // Without a row nobody can say what a changed grant still covers: the answer waits for the row.
       if (request.channel === undefined && !request.again && judge.acl.kind === 'unknown') continue;
-      const counted = request.channel === undefined ? taken.size : request.removed;
+      const ofChannel = [...taken.values()].filter((channel) => channel === request.channel).length;
+      const counted = request.channel === undefined ? taken.size : Math.max(ofChannel, request.removed);
       reviews.answer(key, request, { withdrawn: refused.length, removed: counted });
     }
     return {
       type: 'copies.withdrawn',
       copies: withdrawn + missed.length + again.fewer,
-      settled: (removed === 'removed' ? 0 : taken.size) + again.settled,
+      settled: (removed === 'removed' ? 0 : left.length) + again.settled,
       met,
     } as const;
   }

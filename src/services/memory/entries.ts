@@ -21,13 +21,14 @@ export function memoryEntries({ wire, incarnation }: { wire: Wire; incarnation: 
     storeAll: ({ entries }) => storeAll(store, entries.map(outgoing)),
     async storeEach({ entries }) {
       const outcome = await wire.ask('entries.storeEach', () => {
+        const known: number[] = [];
         const refused: { index: number; code: string }[] = [];
         for (const [index, message] of entries.map(outgoing).entries()) {
           const large = tooLarge(store, message);
-          if (large === undefined) inbox.publish(message);
-          else refused.push({ index, code: large.code });
+          if (large !== undefined) refused.push({ index, code: large.code });
+          else if (inbox.publish(message).kind === 'duplicate') known.push(index);
         }
-        return { kind: 'stored' as const, refused };
+        return { kind: 'stored' as const, known, refused };
       });
       // Where the broker takes none of them, it is not one entry's fault.
       return outcome.kind === 'refused' ? { kind: 'silent', why: `refused: ${outcome.code}` } : outcome;

@@ -34,8 +34,10 @@ export function natsEntries({
     async storeEach({ entries }) {
       const outcomes = await broker.each(entries.map(outgoing));
       if (!Array.isArray(outcomes)) return outcomes;
+      const known: number[] = [];
       const refused: { index: number; code: string }[] = [];
       for (const [index, outcome] of outcomes.entries()) {
+        if (outcome.kind === 'duplicate') known.push(index);
         if (outcome.kind === 'stored' || outcome.kind === 'duplicate') continue;
         const why = notStored(outcome);
         if (why.kind !== 'refused') return why;
@@ -43,7 +45,7 @@ export function natsEntries({
         if (!ENTRY_FAULTS.includes(why.code)) return { kind: 'silent', why: `refused: ${why.code}` };
         refused.push({ index, code: why.code });
       }
-      return { kind: 'stored', refused };
+      return { kind: 'stored', known, refused };
     },
     async page({ member, after, limit }) {
       const page = await store.page({ filter: entriesOf(space, member), after, limit });

@@ -22,6 +22,9 @@ const nudges = ['entries.arrived', 'copies.confirmed', 'review.asked', 'row.chan
 const resting = ['Idle', 'AwaitingConfirm'] as const;
 const waits = [...resting, 'Collecting'] as const;
 const over = ['GivenUp', 'Gone'] as const;
+/** A post that comes while settled entries are collected and the window is full. */
+const isMuted = ({ before, heard }: LaneStep) =>
+  before.is('Collecting') && heard('entries.arrived') && before.context.outstanding >= before.context.window;
 const isIn = (seen: LaneStep['after'], states: readonly string[]) => states.some((state) => seen.is(state));
 const acted = (step: LaneStep, action: string): Record<string, unknown> | undefined => {
   for (const effect of step.effects)
@@ -125,7 +128,7 @@ export const promises: readonly PathPromise<Context>[] = [
         (step.before.is('Withdrawing') && step.heard('copies.withdrawn')) ||
         (step.before.is('MarkingHandedOff') && step.heard('mark.stored')) ||
         (step.before.is('Removing') && step.heard('entries.removed')) ||
-        (isIn(step.before, waits) && step.heard(...nudges))) &&
+        (isIn(step.before, waits) && step.heard(...nudges) && !isMuted(step))) &&
       step.after.status === 'active',
     holds: ({ after }) => {
       const { context } = after;
@@ -162,6 +165,12 @@ export const promises: readonly PathPromise<Context>[] = [
     says: 'a broker that is silent, and an effect that fails, decides nothing: a pause, and the place is asked for again',
     when: isTrouble,
     holds: (step) => (step.after.is('BackingOff') && step.armed('backOff')) || 'something is decided',
+  },
+  {
+    clause: 'R2',
+    says: 'what comes while the window is full does not put off the removal of what is collected',
+    when: isMuted,
+    holds: (step) => (step.after.is('Collecting') && !step.armed('removalDelay')) || 'the removal begins anew',
   },
   {
     clause: 'R2',

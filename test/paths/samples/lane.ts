@@ -8,10 +8,10 @@ import { promises } from './lane.promises.ts';
  */
 const all = 99;
 const none = 0;
-/** Numbers so small that every threshold is near: one copy in hand, two to remove, one retry. */
+/** Numbers so small that every threshold is near: two copies in hand, two to remove, one retry. */
 const input = {
   member: 'local.alice.uid',
-  window: 1,
+  window: 2,
   removalBatch: 2,
   retries: 1,
   backOffMs: 250,
@@ -65,9 +65,9 @@ export const samples = samplesOf(laneMachine, {
     ],
     markGivenUp: [{ type: 'mark.stored' }, silent],
   },
-  clamp: ({ waiting, outstanding, settled, refused, reviews, unknowns, failures, retries, removalBatch }) => ({
+  clamp: ({ waiting, outstanding, settled, refused, reviews, unknowns, failures, retries, removalBatch, window }) => ({
     waiting: waiting > 0,
-    outstanding: outstanding > 0,
+    outstanding: Math.min(outstanding, window),
     settled: Math.min(settled, removalBatch),
     refused: refused > 0,
     reviews: reviews > 0,
