@@ -122,6 +122,18 @@ describe('the checker', () => {
     expect(judge([...without('confirmed'), repeat])).toMatchObject({ clean: true, reasons: { unconfirmed: 1 } });
   });
 
+  it('allows a copy of what was sent again to a later process only where a server ended, which forgets ids', () => {
+    const other = { kind: 'surfaced', ...bob, ...seen(), at: 2_000, seq: 9, life: 2, asked: 900, limit: 1 } as const;
+    const again: HistoryRecord = { ...other, source: 'durable', redelivered: false };
+    const restart: HistoryRecord = { kind: 'fault', at: 1_900, no: 1, verb: 'restart', target: 'broker.1' };
+    expect(judge([...story, again]).charges.duplicate).toBe(1);
+    expect(judge([...story, restart, again])).toMatchObject({
+      charges: { duplicate: 0 },
+      reasons: { 'sent-again': 1 },
+    });
+    expect(judge([...story, restart, { ...again, life: 1 }]).charges.duplicate).toBe(1);
+  });
+
   it('convicts a refusal that nothing explains, and what is left at the end', () => {
     const refused = { kind: 'refused', at: 9_000, ...bob, op: 'join', channel: 'ops', code: 'rail.silent' } as const;
     expect(charged([...story, { ...refused, reason: 'nobody', since: 8_000 }])).toEqual(['unexplained']);

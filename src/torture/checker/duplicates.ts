@@ -14,7 +14,10 @@ export type Reason =
   | 'unanswered'
   /** It came live or as history, and its copy to a later process of the agent, which does not know of that. */
   | 'another-life'
-  /** Its sender sent it again, and it came live to a later process of the agent, which does not know it. */
+  /**
+   * Its sender sent it again, and it came to a later process of the agent, which does not know it: live, or as a copy after a
+   * server had ended, which forgets the ids of what was removed.
+   */
   | 'sent-again'
   /** A post without an id, which nobody can recognize. */
   | 'empty-id'
@@ -88,10 +91,11 @@ function reasonOf(of: {
     const around = troubles.between(first.at, last.at, RECOVERY_MS);
     if (first.writer !== last.writer || around.length > 0) return 'handed-off-again';
   }
-  const killed = troubles
+  const ends = troubles
     .between(before.at, again.at)
-    .some(({ verb, target }) => verb === 'kill' && target.startsWith('broker'));
-  return killed ? 'broker-killed' : undefined;
+    .filter(({ verb, target }) => ['kill', 'restart'].includes(verb) && target.startsWith('broker'));
+  if (again.seq !== before.seq && before.life !== again.life && ends.length > 0) return 'sent-again';
+  return ends.some(({ verb }) => verb === 'kill') ? 'broker-killed' : undefined;
 }
 
 /** What each lifecycle saw and confirmed of each post, in the order in which it did. */
