@@ -226,8 +226,11 @@ export interface DurablePlace {
 /** The copies that were handed off and not confirmed yet (DLV). */
 export interface Copies extends MemberMessages {
   storeAll(of: { member: Member; copies: readonly CopyToStore[] }): Promise<StoreOutcome>;
-  /** Nothing of what was sent before, here or by another daemon, and not answered is stored after this. */
-  barrier(): Promise<{ kind: 'stands' } | Silent>;
+  /**
+   * Nothing of what was sent before, here or by another daemon, and not answered is stored after this. Refused or denied: the
+   * broker stores nothing now, and nobody knows of later.
+   */
+  barrier(): Promise<{ kind: 'stands' } | Refused | Denied | Silent>;
   held(of: { member: Member }): Promise<{ kind: 'read'; copies: HeldCopy[] } | Silent>;
   /** How far the member's own durable has come; `absent`: it has none. */
   place(of: { member: Member }): Promise<({ kind: 'read' } & DurablePlace) | { kind: 'absent' } | Silent>;

@@ -83,6 +83,7 @@ const calls: readonly Call[] = [
     denied: 'denied',
     missing: 'silent',
   },
+  { verb: 'copies.barrier', call: ({ copies }) => copies.barrier(), denied: 'denied', missing: 'silent' },
   read('copies.held', ({ copies }) => copies.held({ member })),
   read('copies.place', ({ copies }) => copies.place({ member })),
   { verb: 'copies.remove', call: ({ copies }) => copies.remove({ seqs: [1] }), denied: 'denied', missing: 'refused' },

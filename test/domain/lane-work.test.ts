@@ -124,3 +124,16 @@ it('so is one that comes after the lane found its place, and those behind it are
   await arrive('four');
   expect(await (await period()).lanes.recover(key)).toMatchObject({ waiting: 1, outstanding: 1, settled: 0 });
 });
+
+it.each([
+  ['looks for its place later when DLV is silent', 'silent', 'broker.silent'],
+  ['finds its place though DLV is full', 'refuse', 'place.recovered'],
+  ['finds its place though it may not write to DLV', 'deny', 'place.recovered'],
+] as const)('a lane %s', async (_what, fault, answer) => {
+  const { period, grant, faults } = bench();
+  grant(ann);
+  const { lanes } = await period();
+  if (fault === 'refuse') faults.refuse('copies.barrier', '10077', 1);
+  else faults[fault]('copies.barrier', 1);
+  expect(await lanes.recover(key)).toMatchObject({ type: answer });
+});

@@ -71,7 +71,7 @@ export class LaneWork {
     tally.add('lanes.placed', kept === undefined ? 'read' : 'kept');
     if (kept !== undefined) return resumed(kept);
     const desk = this.#desks.renew(key);
-    // A hand-off whose outcome nobody knows is among the copies now, or never will be.
+    // A hand-off whose outcome nobody knows is among the copies now, or never will be. A store that is full takes neither.
     if ((await copies.barrier()).kind === 'silent') return SILENT;
     const [held, mark] = await Promise.all([copies.held({ member }), rows.mark({ member })]);
     if (held.kind === 'silent' || mark.kind === 'silent') return SILENT;

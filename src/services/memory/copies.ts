@@ -21,7 +21,7 @@ export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: s
         })),
       ),
     // Nothing is under way here: what is sent is stored at once.
-    barrier: () => wire.look('copies.barrier', () => ({ kind: 'stands' })),
+    barrier: () => wire.ask('copies.barrier', () => ({ kind: 'stands' as const })),
     held: ({ member }) =>
       wire.look('copies.held', () => {
         const { kept } = dlv.page({ filter: copiesOf(space, member), after: 0, limit: Number.POSITIVE_INFINITY });

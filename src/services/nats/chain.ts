@@ -8,9 +8,9 @@
  * turns in a row nothing is expected any more: nobody may keep hand-offs from going on by writing much.
  */
 import { z } from 'zod';
-import type { Silent } from '../ports.ts';
+import type { Denied, Refused, Silent } from '../ports.ts';
 import type { BatchOutcome, EachOutcome, NotStored, Outgoing } from './batch.ts';
-import { type GatedBroker, notStored, silence } from './gated-broker.ts';
+import { type GatedBroker, notStored } from './gated-broker.ts';
 
 /**
  * Messages that `each` sends side by side, at most. Each comes right behind the one before, so that the barrier takes as many
@@ -41,9 +41,9 @@ export class Chain {
   }
 
   /** Answers when nothing that was sent before and is not answered can be stored any more. */
-  async barrier(): Promise<Stands | Silent> {
+  async barrier(): Promise<Stands | Refused | Denied | Silent> {
     const taken = await this.#turn();
-    return taken.kind === 'stands' || taken.kind === 'silent' ? taken : silence(notStored(taken));
+    return taken.kind === 'stands' || taken.kind === 'silent' ? taken : notStored(taken);
   }
 
   /** One turn for all that ask at a time; none is needed while everything that was sent is answered. */
