@@ -85,6 +85,8 @@ export const samples = samplesOf(laneMachine, {
   equivalent: {
     'Authorizing on lifecycle.retired: without forgetFailures':
       'a batch is chosen after the place was recovered or a removal, which forget the failures: there are none',
+    'Collecting on entries.arrived #2: → Authorizing instead of Deciding':
+      'a lane that collects has too few to remove and no review, and its window is not full here: what came is all that there is to decide',
     'Idle on entries.arrived: → Authorizing instead of Deciding':
       'an idle lane has nothing in hand, nothing settled and no review: what waits is all that there is to decide',
   },
