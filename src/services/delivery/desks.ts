@@ -53,6 +53,7 @@ export class Desks {
     const bytes = entry.post.length;
     const isFull = resting.desk.awaiting.size + resting.desk.offers.length >= window;
     if (isFull || this.#restingBytes + bytes > this.#limit.bytes) return this.#forgetResting(resting);
+    // Bytes of its own: what was received lies in a larger buffer, which would be kept with them.
     resting.desk.offer({ ...entry, post: entry.post.slice() }, window);
     resting.bytes += bytes;
     this.#restingBytes += bytes;
