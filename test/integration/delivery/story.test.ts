@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { memberKey } from '../../../src/domain/names.ts';
+import { buckets } from '../../../src/domain/subjects.ts';
+import { readRow } from '../../../src/services/nats/rows.ts';
 import { Agent, texts } from '../../support/delivery/agent.ts';
 import { type DaemonProcess, startInProcess, startProcess } from '../../support/delivery/daemon.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
@@ -103,6 +106,12 @@ describe('a post reaches a member that was away', () => {
     await bob.join(CHANNEL);
     await alice.post(CHANNEL, { text: 'one' });
     const [taken] = await bob.take(1);
+    // Without its mark a copy that is confirmed while nobody listens would be handed off again.
+    const marks = { connection: await mesh.connect('manager'), bucket: buckets(mesh.space).lanes };
+    await until(
+      async () => (await readRow({ ...marks, key: memberKey(bob.member) })).kind === 'found',
+      'the mark of the hand-off',
+    );
     await dying.kill();
     const daemon = await startOverDead(mesh);
     expect(await taken?.message.ackAck()).toBe(true);
