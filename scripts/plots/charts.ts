@@ -37,7 +37,7 @@ export function chartsOf(name: Plotted, figures: unknown): Record<string, Chart>
       const { members, spaces, backlog } = schemas.scale.parse(figures);
       return {
         ...(members === undefined ? {} : costs('members', members.curve, 'members of the channel')),
-        ...(members === undefined ? {} : wakes(members.curve)),
+        ...(members?.curve.some((point) => 'wakeDaemonUs' in point) === true ? wakes(members.curve) : {}),
         ...(spaces === undefined ? {} : many(spaces)),
         ...(backlog === undefined
           ? {}

@@ -44,7 +44,9 @@ it('a chart has a line for each name, with every known point of it inside the fr
 
 it('results are drawn part by part; a part that was not measured has no chart, one of another shape is refused', () => {
   const curve = [{ members: 10, daemonUs: 30, brokerUs: 20 }];
-  expect(Object.keys(chartsOf('scale', { members: { curve } }))).toEqual(['scale-members', 'scale-wake']);
+  expect(Object.keys(chartsOf('scale', { members: { curve } }))).toEqual(['scale-members']);
+  const woken = curve.map((point) => ({ ...point, wakeDaemonUs: 2_000, wakeBrokerUs: 800 }));
+  expect(Object.keys(chartsOf('scale', { members: { curve: woken } }))).toEqual(['scale-members', 'scale-wake']);
   expect(Object.keys(chartsOf('scale', {}))).toEqual([]);
   expect(Object.keys(chartsOf('soak', { samples: [{ at: 10, p99Ms: null }] }))).toHaveLength(5);
   expect(() => chartsOf('soak', { samples: 'none' })).toThrow();
