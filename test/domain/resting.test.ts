@@ -69,7 +69,7 @@ it.each([1, 10, 200])(
     await arrive();
     await recovered(serving);
     await handOff(serving);
-    expect([read(), serving.desks.find(key)?.awaiting.size]).toEqual([0, pending + 3]);
+    expect([read(), serving.desks.of(key).awaiting.size]).toEqual([0, pending + 3]);
   },
 );
 

@@ -34,10 +34,6 @@ export class Desks {
     return this.#desks.get(key) ?? this.renew(key);
   }
 
-  find(key: string): Desk | undefined {
-    return this.#desks.get(key);
-  }
-
   renew(key: string): Desk {
     const desk = new Desk();
     this.#desks.set(key, desk);

@@ -28,10 +28,9 @@ export class Chain {
   readonly #broker: Pick<GatedBroker, 'batch' | 'each' | 'api'>;
   readonly #stream: string;
   readonly #subject: string;
-  /** The stream's last sequence, by what was answered; undefined while something was sent and not answered. */
-  #last: number | undefined;
+  /** The stream's last sequence, by what was answered; `unknown` after something that was not. */
+  #last: number | 'sending' | 'unknown' = 'unknown';
   #taking: Promise<Turn> | undefined;
-  #isSending = false;
 
   /** `subject`: one of the stream's that nobody reads. */
   constructor(of: { broker: Pick<GatedBroker, 'batch' | 'each' | 'api'>; stream: string; subject: string }) {
@@ -49,7 +48,7 @@ export class Chain {
   /** One turn for all that ask at a time; none is needed while everything that was sent is answered. */
   async #turn(): Promise<Turn> {
     // What is being sent now came behind a turn of its own.
-    if (this.#last !== undefined || this.#isSending) return STANDS;
+    if (this.#last !== 'unknown') return STANDS;
     this.#taking ??= this.#take().finally(() => {
       this.#taking = undefined;
     });
@@ -72,11 +71,12 @@ export class Chain {
     for (let turn = 1; ; turn++) {
       const taken = await this.#turn();
       if (taken.kind !== 'stands') return taken;
-      const outcome = await this.#send(turn, async (behind) => {
-        const [first, ...rest] = messages;
-        return this.#broker.batch(first === undefined ? [] : [{ ...first, ...behind(0) }, ...rest]);
-      });
-      if (outcome.kind === 'stored') this.#last = outcome.lastSeq;
+      const outcome = await this.#send(
+        turn,
+        (behind) =>
+          this.#broker.batch(messages.map((message, n) => (n === 0 ? { ...message, ...behind(0) } : message))),
+        (answer) => (answer.kind === 'stored' ? answer.lastSeq : 'unknown'),
+      );
       if (outcome.kind !== 'conflict' || turn > TURNS) return outcome;
     }
   }
@@ -93,27 +93,41 @@ export class Chain {
         for (const { i } of left) outcomes[i] = taken;
         return outcomes;
       }
-      const sent = await this.#send(turn, (behind) =>
-        this.#broker.each(left.map(({ message }, n) => ({ ...message, ...behind(n) }))),
+      const sent = await this.#send(
+        turn,
+        (behind) => this.#broker.each(left.map(({ message }, n) => ({ ...message, ...behind(n) }))),
+        (answer) => (Array.isArray(answer) ? lastOf(answer) : 'unknown'),
       );
       if (!Array.isArray(sent)) return sent;
       for (const [n, outcome] of sent.entries()) outcomes[left[n]?.i ?? 0] = outcome;
-      const stored = sent.flatMap((outcome) => (outcome.kind === 'stored' ? [outcome.seq] : []));
-      if (stored.length === sent.length) this.#last = Math.max(...stored);
       if (turn > TURNS) break;
       left = left.filter((_, n) => sent[n]?.kind === 'conflict');
     }
     return outcomes;
   }
 
-  async #send<T>(turn: number, work: (behind: (n: number) => { expectLastSeq?: number }) => Promise<T>): Promise<T> {
-    const last = this.#last;
-    this.#last = undefined;
-    this.#isSending = true;
+  async #send<T>(
+    turn: number,
+    work: (behind: (n: number) => { expectLastSeq?: number }) => Promise<T>,
+    last: (answer: T) => number | 'unknown',
+  ): Promise<T> {
+    const before = this.#last;
+    this.#last = 'sending';
+    let after: number | 'unknown' = 'unknown';
     try {
-      return await work((n) => (turn > TURNS || last === undefined ? {} : { expectLastSeq: last + n }));
+      const answer = await work((n) =>
+        turn > TURNS || typeof before !== 'number' ? {} : { expectLastSeq: before + n },
+      );
+      after = last(answer);
+      return answer;
     } finally {
-      this.#isSending = false;
+      this.#last = after;
     }
   }
+}
+
+/** Where the last of them lies, if every one was stored. */
+function lastOf(outcomes: readonly EachOutcome[]): number | 'unknown' {
+  const stored = outcomes.flatMap((outcome) => (outcome.kind === 'stored' ? [outcome.seq] : []));
+  return stored.length === outcomes.length ? Math.max(...stored) : 'unknown';
 }
