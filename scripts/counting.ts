@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 
 /** What a run of tests came to. */
 export interface Count {
   readonly passed: number;
   readonly failed: number;
-  /** What else than a failed test was counted as failed, a line each. */
+  /** What was counted as failed: its name and, of a test that failed, the beginning of what it said. */
   readonly notes: readonly string[];
 }
 
@@ -13,9 +14,20 @@ interface Report {
     readonly name: string;
     readonly status: string;
     readonly message: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }[];
   }[];
 }
+
+/** So many lines of what a failed test said are enough to know the place and the difference. */
+const linesOfAFailure = 20;
+
+/** A test that failed, with what it said, indented: whoever has only the end of a long output reads what to mend. */
+const failure = (file: string, test: string, messages: readonly string[] = []): string =>
+  [`${file}: ${test}`, ...messages.join('\n').split('\n').slice(0, linesOfAFailure)].join('\n    ').trimEnd();
 
 const isReport = (value: unknown): value is Report =>
   typeof value === 'object' && value !== null && Array.isArray((value as { testResults?: unknown }).testResults);
@@ -47,11 +59,13 @@ export function countRun(name: string, reportFile: string, ended: string | undef
     for (const test of assertionResults) {
       if (test.status === 'passed') passed += 1;
       else failedHere += 1;
-      if (test.status !== 'passed' && test.status !== 'failed') notes.push(`${name}: ${test.status}: ${test.fullName}`);
+      if (test.status === 'failed')
+        notes.push(`${name}: ${failure(relative('.', file), test.fullName, test.failureMessages)}`);
+      else if (test.status !== 'passed') notes.push(`${name}: ${test.status}: ${test.fullName}`);
     }
     if (status !== 'passed' && failedHere === 0) {
       failedHere = 1;
-      notes.push(`${name}: ${file}: ${message.split('\n')[0] || 'failed outside of its tests'}`);
+      notes.push(`${name}: ${relative('.', file)}: ${message.split('\n')[0] || 'failed outside of its tests'}`);
     }
     failed += failedHere;
   }

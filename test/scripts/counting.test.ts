@@ -16,9 +16,24 @@ describe('the count of a run', () => {
     writeFileSync(file, JSON.stringify({ testResults: [{ name: 'a.test.ts', status, message, assertionResults }] }));
   };
 
-  it('is what the report says', () => {
+  it('is what the report says, with the name of each test that failed', () => {
     report('failed', ['passed', 'failed', 'passed']);
-    expect(countRun('unit', file, 'exit 1')).toEqual({ passed: 2, failed: 1, notes: [] });
+    expect(countRun('unit', file, 'exit 1')).toEqual({ passed: 2, failed: 1, notes: ['unit: a.test.ts: test 1'] });
+  });
+
+  it('says of a failed test how it failed, by no more lines than a reader of the end needs', () => {
+    const said = Array.from({ length: 50 }, (_, n) => `line ${n}`).join('\n');
+    const failed = { fullName: 'keeps a post', status: 'failed', failureMessages: [said] };
+    const file0 = {
+      name: join(process.cwd(), 'test/a.test.ts'),
+      status: 'failed',
+      message: '',
+      assertionResults: [failed],
+    };
+    writeFileSync(file, JSON.stringify({ testResults: [file0] }));
+    const [note = ''] = countRun('unit', file, 'exit 1').notes;
+    expect(note.split('\n').slice(0, 2)).toEqual(['unit: test/a.test.ts: keeps a post', '    line 0']);
+    expect(note.split('\n')).toHaveLength(21);
   });
 
   it('has one failure for a file that could not be loaded', () => {
