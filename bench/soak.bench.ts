@@ -1,6 +1,6 @@
 /**
  * A long run at 70 % of what the first minute of the same run could do: whether throughput, latency, memory, descriptors and
- * backlog stay what they are. A real broker with strict durability, a real daemon process, members that are whole agents in
+ * backlog stay what they are, and what it can do after all that. A real broker with strict durability, a real daemon process, members that are whole agents in
  * processes of their own, which read and confirm.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,6 +11,7 @@ import type { Asked, Bench } from './bench.ts';
 import { type ChildDaemon, startDaemon } from './child.ts';
 import { mib, quantile, rounded } from './figures.ts';
 import { heldBy } from './processes.ts';
+import { syncMs } from './soak/disk.ts';
 import { Load } from './soak/load.ts';
 import { type Readers, startReaders } from './soak/readers.ts';
 import { type Sample, verdictOver } from './soak/verdict.ts';
@@ -65,6 +66,7 @@ interface Soak extends Pick<Asked, 'say' | 'at'> {
 
 async function soak({ space, daemon, load, minutes, say, at }: Soak) {
   const totalMs = minutes * MINUTE_MS;
+  const disk = [syncMs(space.mesh.root)];
   const first = Math.min(MINUTE_MS, totalMs / 4);
   say(`measuring what it can do for ${Math.round(first / 1_000)} s`);
   const most = await load.measure(first, (passed) => at(passed / totalMs));
@@ -95,16 +97,23 @@ async function soak({ space, daemon, load, minutes, say, at }: Soak) {
   }
   end.abort();
   await posting;
+  await load.drain(DRAIN_MS);
+  say('measuring once more what it can do');
+  disk.push(syncMs(space.mesh.root));
+  const mostAfter = await load.measure(first, () => {});
   const lost = await load.drain(DRAIN_MS);
   const verdict = verdictOver(samples);
   return {
     verdict: verdict.flat && lost === 0 ? 'flat' : 'not flat',
     notFlat: verdict.notFlat,
     ratios: verdict.ratios,
+    diskRatio: verdict.diskRatio,
     notSurfaced: lost,
     minutes,
     members: MEMBERS,
     mostCopiesPerSecond: Math.round(most),
+    mostCopiesPerSecondAfter: Math.round(mostAfter),
+    syncMsBeforeAndAfter: disk,
     wantedCopiesPerSecond: Math.round(most * SHARE),
     posts: load.posted,
     surfaced: load.surfaced,
@@ -132,6 +141,7 @@ async function sampled(of: Pick<Soak, 'space' | 'daemon' | 'load'> & { copiesPer
     copiesPerSecond: Math.round(of.copiesPerSecond),
     p50Ms: rounded(quantile(took, 0.5), 1),
     p99Ms: rounded(quantile(took, 0.99), 1),
+    syncMs: syncMs(space.mesh.root),
     daemonRssMiB: mib(own.rss),
     brokerRssMiB: mib(broker.rss),
     daemonDescriptors: own.descriptors,

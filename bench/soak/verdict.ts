@@ -7,6 +7,8 @@ export interface Sample {
   readonly copiesPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** What one sync of the broker's disk took meanwhile. */
+  readonly syncMs: number;
   readonly daemonRssMiB: number;
   readonly brokerRssMiB: number;
   readonly daemonDescriptors: number;
@@ -19,7 +21,8 @@ export interface Sample {
   readonly unrouted: number;
 }
 
-type Figure = Exclude<keyof Sample, 'at'>;
+/** The disk is not ours to keep flat. */
+type Figure = Exclude<keyof Sample, 'at' | 'syncMs'>;
 
 /** What counts as flat: the ratio lies within these. `floor` is added to both sides of what may well be nothing. */
 const BOUNDS: Readonly<Record<Figure, { least: number; most: number; floor?: number }>> = {
@@ -37,14 +40,17 @@ const BOUNDS: Readonly<Record<Figure, { least: number; most: number; floor?: num
 
 export function verdictOver(samples: readonly Sample[]) {
   const sixth = Math.floor(samples.length / 6);
+  const change = (figure: keyof Sample, floor = 0): number => {
+    const of = (part: readonly Sample[]) => median(part.map((sample) => sample[figure])) + floor;
+    return of(samples.slice(-sixth)) / of(samples.slice(sixth, 2 * sixth));
+  };
   const ratios: Record<string, number> = {};
   const notFlat: string[] = [];
   for (const [figure, { least, most, floor = 0 }] of Object.entries(BOUNDS) as [Figure, (typeof BOUNDS)[Figure]][]) {
-    const of = (part: readonly Sample[]) => median(part.map((sample) => sample[figure])) + floor;
-    const ratio = of(samples.slice(-sixth)) / of(samples.slice(sixth, 2 * sixth));
+    const ratio = change(figure, floor);
     ratios[figure] = rounded(ratio, 3);
     // A figure that is not known is not flat.
     if (!(ratio >= least && ratio <= most)) notFlat.push(figure);
   }
-  return { flat: notFlat.length === 0, notFlat, ratios };
+  return { flat: notFlat.length === 0, notFlat, ratios, diskRatio: rounded(change('syncMs'), 3) };
 }

@@ -62,6 +62,9 @@ function soak(samples: readonly Point[]): Record<string, Chart> {
   return {
     'soak-throughput': over('copies confirmed a second', 'copies a second', { copiesPerSecond: 'copies' }),
     'soak-latency': over('from post to surfaced', 'milliseconds', { p50Ms: 'p50', p99Ms: 'p99' }),
+    ...(samples.some((sample) => 'syncMs' in sample)
+      ? { 'soak-disk': over('one sync of the disk', 'milliseconds', { syncMs: 'sync' }) }
+      : {}),
     'soak-memory': over('resident set', 'MiB', { daemonRssMiB: 'daemon', brokerRssMiB: 'nats-server' }),
     'soak-descriptors': over('open descriptors', 'descriptors', {
       daemonDescriptors: 'daemon',

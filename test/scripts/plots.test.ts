@@ -49,5 +49,6 @@ it('results are drawn part by part; a part that was not measured has no chart, o
   expect(Object.keys(chartsOf('scale', { members: { curve: woken } }))).toEqual(['scale-members', 'scale-wake']);
   expect(Object.keys(chartsOf('scale', {}))).toEqual([]);
   expect(Object.keys(chartsOf('soak', { samples: [{ at: 10, p99Ms: null }] }))).toHaveLength(5);
+  expect(Object.keys(chartsOf('soak', { samples: [{ at: 10, syncMs: 1 }] }))).toContain('soak-disk');
   expect(() => chartsOf('soak', { samples: 'none' })).toThrow();
 });
