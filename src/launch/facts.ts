@@ -12,7 +12,7 @@ import { railSubject, replyPrefix, streams } from '../domain/subjects.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../services/local/auth-store.ts';
 import { authorityPath } from '../services/local/certificates.ts';
 import { credsPath, mint } from '../services/local/mint.ts';
-import { isStopped, readProcess, startingProcesses } from '../services/local/process-record.ts';
+import { isStopped, knownProcesses, readProcess } from '../services/local/process-record.ts';
 import { holderNow } from '../services/local/reservation.ts';
 import { connectOnce } from '../services/nats/connect.ts';
 import { parseDriverError } from '../services/nats/driver-errors.ts';
@@ -126,8 +126,8 @@ async function open(of: {
 
 function processFacts({ root, space }: FactOptions, what: RecordedProcess): Fact[] {
   const name = { root, what, space };
-  const record = readProcess(name);
-  const starting = startingProcesses(name).map(({ pid }) => pid);
+  const { record, starting: known } = knownProcesses(name);
+  const starting = known.map(({ pid }) => pid);
   const stop = holderNow(`${root}/.cotal/up.lock`);
   const words =
     record.kind === 'running'

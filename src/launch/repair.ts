@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { operatorKeys, spaceKeys } from '../services/local/auth-store.ts';
 import { credsPath, keepCreds, mint } from '../services/local/mint.ts';
-import { clearStale, readProcess, startingProcesses } from '../services/local/process-record.ts';
+import { clearStale, knownProcesses } from '../services/local/process-record.ts';
 import type { Journal } from '../services/ports.ts';
 import { keepCredentials } from './credentials.ts';
 import { readSettings } from './mesh.ts';
@@ -12,8 +12,7 @@ export async function repair({ root, space }: { root: string; space: string }): 
   const done: string[] = [];
   for (const what of ['delivery', 'manager', 'broker'] as const) {
     const name = { root, what, space };
-    const record = readProcess(name);
-    startingProcesses(name);
+    const { record } = knownProcesses(name);
     if (record.kind !== 'stale') continue;
     clearStale(name);
     done.push(`removed the stale record of ${what} (${record.reason})`);

@@ -8,11 +8,10 @@ import { bindStop, type StopServices } from '../services/bind-launcher.ts';
 import { credsPath } from '../services/local/mint.ts';
 import {
   clearStale,
+  knownProcesses,
   markStopped,
   type ProcessName,
-  readProcess,
   recordedSpaces,
-  startingProcesses,
   stoppingPath,
 } from '../services/local/process-record.ts';
 import { lookAt } from '../services/local/processes.ts';
@@ -54,9 +53,11 @@ export function stopper({ root, space, numbers, journal }: StopperOptions): Stop
     dependantsOf: (target) => (target === 'broker' ? dependantsOf(root) : []),
     mark: (target) => markStopped(name(target)),
     find: (target) => {
-      const record = readProcess(name(target));
+      const {
+        record,
+        starting: [starting],
+      } = knownProcesses(name(target));
       if (record.kind === 'running') return found(target, { pid: record.pid, start: record.start });
-      const [starting] = startingProcesses(name(target));
       if (starting !== undefined) return found(target, starting);
       const unrecorded = target === 'broker' ? brokerOfRoot(root) : undefined;
       if (unrecorded !== undefined) return found(target, unrecorded);
@@ -97,13 +98,9 @@ function sendSignal(found: RecordedIdentity, signal: NodeJS.Signals): ReturnType
 export function dependantsOf(root: string): string[] {
   return (['delivery', 'manager'] as const).flatMap((what) =>
     [...new Set(recordedSpaces(root, what))].flatMap((space) => {
-      const name = { root, what, space };
-      const record = readProcess(name);
-      const pids = [
-        ...(record.kind === 'running' ? [record.pid] : []),
-        ...startingProcesses(name).map(({ pid }) => pid),
-      ];
-      return pids.map((pid) => `${what} of space ${space} (process ${pid})`);
+      const { record, starting } = knownProcesses({ root, what, space });
+      const all = [...(record.kind === 'running' ? [record] : []), ...starting];
+      return [...new Set(all.map(({ pid }) => pid))].map((pid) => `${what} of space ${space} (process ${pid})`);
     }),
   );
 }

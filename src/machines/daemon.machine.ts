@@ -221,7 +221,8 @@ export const daemonMachine = daemon.createMachine({
             'rows.changed': { actions: { type: 'toReader', params: fact } },
             'review.asked': { actions: { type: 'toReader', params: fact } },
             'membership.asked': { actions: { type: 'toRegistry', params: fact } },
-            'stores.lost': 'Preparing',
+            /** The row is not to say ready over a service that begins anew. */
+            'stores.lost': { actions: { type: 'doubtLease', params: fact } },
           },
         },
         /** Nothing is served, consumed or answered here. The record may not have been written when the doubt came. */

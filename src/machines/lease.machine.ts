@@ -223,6 +223,8 @@ export const leaseMachine = lease.createMachine({
                 },
               },
               on: {
+                /** A service that began anew meanwhile: what its row says is stored. */
+                'service.ready': { actions: { type: 'report', params: { type: 'lease.ready' } } },
                 'watch.bound': { actions: { type: 'report', params: { type: 'lease.watched' } } },
                 'row.foreign': {
                   guard: { type: 'isNews', params: fact },

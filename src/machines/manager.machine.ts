@@ -1,7 +1,8 @@
 /**
  * manager: the process that holds the keys of a space, from its lease to the day it ends.
  *
- *   MG1  the order of the start: lease → rail and store proof → repair of a frozen gate → registration → services → ready
+ *   MG1  the order of the start: lease → rail and store proof → repair of a frozen gate → registration → services →
+ *        rail → ready
  *   MG2  a start that fails says at which step and why, gives the lease back, and has served nobody
  *   MG3  it serves only while the lease is ready; any doubt ends the serving first
  *   MG4  it renews credentials only where the proof matched; where it did not, that is told, and it serves all the same
@@ -18,7 +19,8 @@ import { type RenewalInput, renewalMachine } from './renewal.machine.ts';
 import { type ProofOutcome, type StoreProofInput, storeProofMachine } from './store-proof.machine.ts';
 
 export type OpenFact = { type: 'services.open' } | { type: 'services.refused'; reason: string };
-export type RailHeard = { type: 'rail.lost'; why: string };
+/** Bound: the broker was proved to route requests here. */
+export type RailHeard = { type: 'rail.bound' } | { type: 'rail.lost'; why: string };
 export type CloseFact = { type: 'services.closed' };
 export type LeaveFact = { type: 'broker.left' };
 
@@ -223,40 +225,46 @@ export const managerMachine = manager.createMachine({
                 ...ends,
               },
               on: {
-                'services.open': {
-                  target: 'Standing',
-                  actions: ready,
-                },
+                'services.open': 'Railed',
                 'services.refused': failing('services', ({ reason }) => reason),
               },
             },
-            /** Registered and open; it serves when the lease says ready. */
-            Standing: {
-              on: { 'lease.ready': 'Serving', 'lease.held': { actions: ready } },
-            },
-            Serving: {
-              tags: 'serving',
-              entry: 'tellServing',
-              initial: 'Choosing',
+            Railed: {
               invoke: { id: 'serveRail', src: 'serveRail', onError: { actions: 'faulted' } },
+              initial: 'Binding',
               states: {
-                Choosing: { always: [{ guard: 'mayRenew', target: 'Renewing' }, { target: 'Plain' }] },
-                Renewing: {
-                  invoke: {
-                    id: 'renewal',
-                    src: 'renewal',
-                    input: ({ context }) => context.renewal,
-                    onError: { actions: 'faulted' },
+                Binding: { on: { 'rail.bound': 'Declaring' } },
+                /** A lease that came back meanwhile has not heard of it. */
+                Declaring: {
+                  entry: ready,
+                  on: { 'lease.ready': 'Serving', 'lease.held': { actions: ready } },
+                },
+                Serving: {
+                  tags: 'serving',
+                  entry: 'tellServing',
+                  initial: 'Choosing',
+                  states: {
+                    Choosing: { always: [{ guard: 'mayRenew', target: 'Renewing' }, { target: 'Plain' }] },
+                    Renewing: {
+                      invoke: {
+                        id: 'renewal',
+                        src: 'renewal',
+                        input: ({ context }) => context.renewal,
+                        onError: { actions: 'faulted' },
+                      },
+                    },
+                    Plain: {},
                   },
                 },
-                Plain: {},
               },
               on: {
-                'lease.doubted': { target: 'Standing', actions: { type: 'tellDoubt', params: fact } },
+                'lease.doubted': { target: 'Doubted', actions: { type: 'tellDoubt', params: fact } },
                 'rail.lost': { target: 'RailLost', actions: { type: 'tellDoubt', params: fact } },
               },
             },
-            RailLost: { after: { railAgain: 'Serving' }, on: { 'lease.doubted': 'Standing' } },
+            /** Registered and open, and nothing of it is served. */
+            Doubted: { on: { 'lease.held': 'Railed' } },
+            RailLost: { after: { railAgain: 'Railed' }, on: { 'lease.doubted': 'Doubted' } },
           },
         },
 

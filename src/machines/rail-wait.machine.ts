@@ -19,7 +19,10 @@ export type RailFact =
   | { type: 'rail.refused'; code: string; message: string }
   | { type: 'rail.denied'; subject: string; operation: string }
   | { type: 'rail.unreadable' }
-  /** `since`: when the first attempt began, by the clock of whoever asks. `leftMs`: from now to the end. */
+  /**
+   * `since`: when the first attempt began, by the clock of whoever asks. `leftMs`: from now to the end. `why` is empty where
+   * no time was left to ask.
+   */
   | { type: 'rail.silent'; why: string; since: number; leftMs: number };
 
 /** How a wait ended. `message` is for a person; `answered` is the only good one. */
@@ -70,7 +73,7 @@ const railWait = setup({
     faulted: raise(surpriseOf),
     keepSilence: assign(({ context }, { why, since, leftMs }: { why: string; since: number; leftMs: number }) => ({
       attempts: context.attempts + 1,
-      why,
+      why: why === '' ? context.why : why,
       since,
       leftMs,
     })),

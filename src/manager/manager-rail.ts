@@ -19,6 +19,8 @@ export function serveManagerRail(of: {
   /** True while an answer may be given. */
   holds(): boolean;
   journal: Journal;
+  /** The broker has the subscription. */
+  bound(): void;
   lost(why: string): void;
 }): Stoppable {
   const { connection, space, handlers, holds, journal } = of;
@@ -53,6 +55,14 @@ export function serveManagerRail(of: {
       else void answer(message);
     },
   });
+  connection.flush().then(
+    () => {
+      if (!over) of.bound();
+    },
+    (error: Error) => {
+      if (!over) of.lost(error.message);
+    },
+  );
   void connection.closed().then(() => {
     if (!over) of.lost('its connection was closed');
   });

@@ -227,6 +227,7 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
           handlers,
           holds: () => fence.holds(),
           journal,
+          bound: () => tell({ type: 'rail.bound' }),
           lost: (why) => tell({ type: 'rail.lost', why }),
         });
       }),

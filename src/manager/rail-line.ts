@@ -44,7 +44,7 @@ export class RailLine {
       since: began,
       leftMs: began + waitMs - now(),
     });
-    if (ends <= now()) return silent('no time was left');
+    if (ends <= now()) return silent('');
     try {
       if (!(await this.#isOpen())) {
         const spoken = await speaks(this.#options.dial().url, ends - now(), signal);
@@ -52,7 +52,7 @@ export class RailLine {
       }
       const connection = await this.#connected(ends - now(), signal);
       const timeout = Math.floor(ends - now());
-      if (signal.aborted || timeout <= 0) return silent('no time was left');
+      if (signal.aborted || timeout <= 0) return silent('');
       return await this.#request(connection, { op, args, timeout, signal });
     } catch (error) {
       const failure = parseDriverError(error);

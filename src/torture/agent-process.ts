@@ -2,7 +2,7 @@
  * An agent of a run, as a process of its own over `plane3/client`: it does what it is told on stdin, reads all the time, and
  * writes down everything that it did and saw before it does the next thing.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Agent, connectAgent, Plane3Error, type Standing, type Surfaced } from '../client/client.ts';
@@ -15,6 +15,8 @@ const file = new HistoryFile(setting.histories, `agent.${name}`);
 const me = () => ({ at: Date.now(), agent: name, uid });
 
 const AGAIN_MS = 250;
+/** Where whoever started it hears that it takes orders. */
+const TOLD = 3;
 /** A post that shall not be confirmed is held this long and then given back. */
 const HELD_MS = 400;
 let carelessUntil = 0;
@@ -143,4 +145,5 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       return void agent.close().then(() => process.exit(0));
   }
 });
+writeSync(TOLD, 'connected\n');
 await read(agent);

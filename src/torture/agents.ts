@@ -43,6 +43,8 @@ export class TortureAgent {
   /** Turn of its grants. */
   turn = 0;
   isRetired = false;
+  /** A process of it has been connected. */
+  wasThere = false;
   readonly #options: AgentsOptions;
   readonly #creds: string;
   readonly #limit: number;
@@ -106,6 +108,9 @@ export class TortureAgent {
       log: join(folder, `${this.name}.log`),
     });
     this.#child = child;
+    child.process.stdio[3]?.once('data', () => {
+      this.wasThere = true;
+    });
     void child.ended.then(() => {
       if (this.#wanted && !this.isRetired) this.#again = setTimeout(() => this.start(), AGAIN_AFTER_MS);
     });

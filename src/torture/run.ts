@@ -149,6 +149,8 @@ class Stage {
     this.#deeds = new Deeds({ ground, file, agents });
     this.#faults = new Faults({ file, brokers: ground.brokers, daemons, agents, holder: () => recorder.holder });
     await this.#until(() => recorder.isServed, 'no daemon serves');
+    // What one is told before it is connected would be gone with it where it is killed next.
+    await this.#until(() => [...agents.values()].every(({ wasThere }) => wasThere), 'not every agent is connected');
   }
 
   async play(): Promise<void> {

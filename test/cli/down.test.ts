@@ -88,12 +88,15 @@ describe('cotal down delivery', () => {
 
   it('is refused while another stop is under way, with that one’s pid (S1)', async () => {
     await ws.run([...UP, '--detach']);
-    kill(ws.recorded('delivery'), 'SIGSTOP');
-    const first = ws.start(['down', 'delivery']);
+    const daemon = ws.recorded('delivery');
+    kill(daemon, 'SIGSTOP');
+    // It waits as long as the daemon sleeps.
+    const first = ws.start(['down', 'delivery'], { env: { COTAL_DELIVERY_STOP_GRACE_MS: '60000' } });
     await until(() => ws.read('delivery.KEY.pid.stopping'), 'no reservation');
     const second = await ws.run(['down', 'delivery']);
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(`delivery is being stopped already, by process ${first.pid}`);
+    kill(daemon, 'SIGCONT');
     expect((await first.ended).code).toBe(0);
   });
 
@@ -167,8 +170,13 @@ describe('cotal down delivery', () => {
     const daemon = ws.recorded('delivery');
     kill(daemon, 'SIGSTOP');
     const down = ws.start(['down', 'delivery'], { env: { COTAL_DELIVERY_STOP_GRACE_MS: '300' } });
-    await until(() => ws.read('delivery.KEY.pid.stopping'), 'no reservation');
-    kill(daemon, 'SIGKILL');
+    await ws.said(down, 'sending SIGKILL');
+    // Whichever comes first.
+    try {
+      kill(daemon, 'SIGKILL');
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ESRCH' });
+    }
     expect((await down.ended).code, down.stderr()).toBe(0);
     expect(ws.recorded('delivery')).toBeUndefined();
   });
@@ -207,7 +215,11 @@ describe('cotal down broker', () => {
     expect(down.code, down.stderr).toBe(0);
     expect(down.stdout).toContain('broker keeps running: delivery of space two');
     expect(runs(kept)).toBe(true);
-    expect((await ws.run(['doctor', '--space', 'two'])).code).toBe(0);
+    await until(
+      async () => (await ws.run(['doctor', '--space', 'two'])).code === 0,
+      () => ws.log('two'),
+      60_000,
+    );
     expect((await ws.run(['down', '--space', 'two'])).code).toBe(0);
     expect(ws.processes()).toEqual([]);
   });

@@ -16,6 +16,19 @@ afterEach(async () => {
 
 const UP = ['up', '--port', 0];
 const kill = (pid: number | undefined, signal: NodeJS.Signals) => process.kill(pid ?? 0, signal);
+/** What a healthy mesh says. Each question of one `doctor` has 2 s: what a busy machine did not answer is asked again. */
+const healthy = (...words: string[]) => {
+  let last = '';
+  return until(
+    async () => {
+      const doctor = await ws.run(['doctor', ...words]);
+      last = doctor.stdout;
+      return doctor.code === 0 && doctor;
+    },
+    () => `${last}\n${ws.log()}`,
+    60_000,
+  );
+};
 
 describe('a mesh over time', () => {
   it('a Ctrl-C, which goes to the whole group, reaches up alone: the daemon gets its SIGTERM from the stop (U5)', async () => {
@@ -72,8 +85,7 @@ describe('a mesh over time', () => {
     rmSync(path);
     expect((await ws.run(['doctor'])).code).toBe(1);
     expect((await ws.run(['up', '--detach'])).code).toBe(0);
-    const mended = await ws.run(['doctor']);
-    expect(mended.code, mended.stdout).toBe(0);
+    await healthy();
     expect(ws.recorded('delivery')).toBe(daemon);
   });
 
@@ -114,8 +126,7 @@ describe('a mesh over time', () => {
     expect(doctor.stdout).toContain('consumer timerw_main on EPT_REQ_main is missing');
     expect(doctor.stderr).toContain('→ what is missing is made by "cotal up"');
     expect((await ws.run(['up', '--detach'])).code).toBe(0);
-    const healed = await ws.run(['doctor']);
-    expect([healed.code, healed.stderr.includes('→')], healed.stdout).toEqual([0, false]);
+    expect((await healthy()).stderr).not.toContain('→');
   });
 
   it('expired observer and evictor are named by a daemon, and made anew together by up (CRD-08)', async () => {
@@ -137,7 +148,7 @@ describe('a mesh over time', () => {
     const up = await ws.run(['up', '--detach']);
     expect(up.code, up.stderr).toBe(0);
     expect(ws.read('space.KEY/evictor.creds')).not.toBe(before);
-    expect((await ws.run(['doctor'])).code).toBe(0);
+    await healthy();
   });
 
   it('a missing evictor is a posture that up keeps, and that doctor --fix ends', async () => {
@@ -148,8 +159,8 @@ describe('a mesh over time', () => {
     expect(existsSync(evictor)).toBe(false);
     expect((await ws.run(['doctor'])).code).toBe(1);
     const fixed = await ws.run(['doctor', '--fix']);
-    expect(fixed.code, fixed.stdout).toBe(0);
     expect(fixed.stderr).toContain('made evictor.creds anew');
+    await healthy('--fix');
   });
 
   it('a daemon that was frozen past its lease and woken has no second one beside it', async () => {
@@ -160,11 +171,7 @@ describe('a mesh over time', () => {
     const frozen = performance.now();
     await until(() => performance.now() - frozen > 5_000, '');
     kill(daemon, 'SIGCONT');
-    await until(
-      async () => (await ws.run(['doctor'])).code === 0,
-      () => ws.log(),
-      60_000,
-    );
+    await healthy();
     expect(ws.processes().filter(({ line }) => line.includes(' deliver '))).toHaveLength(1);
     up.kill('SIGTERM');
     expect((await up.ended).code).toBe(0);

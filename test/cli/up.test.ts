@@ -63,8 +63,11 @@ describe('cotal up', () => {
       delivery: { pid: delivery.pid },
     });
 
-    const status = await ws.run(['doctor', '--json']);
-    expect(status.code, status.stdout).toBe(0);
+    await until(
+      async () => (await ws.run(['doctor', '--json'])).code === 0,
+      () => ws.log(),
+      60_000,
+    );
 
     const down = await ws.run(['down', '--json']);
     expect(down.code, down.stderr).toBe(0);

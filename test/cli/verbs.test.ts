@@ -91,7 +91,7 @@ describe('with a daemon', () => {
       duplicate: true,
       seq: posted.seq,
     });
-    const posts = await read('--as', 'bob');
+    const posts = await read('--as', 'bob', '--wait', '30000');
     expect(posts).toMatchObject([
       {
         id: 'h1',

@@ -41,6 +41,9 @@ export type Trouble =
   /** The store is not there. */
   | 'missing';
 
+/** What a call comes to that did not do what it was asked. */
+export type Told = 'silent' | 'denied' | 'refused';
+
 export interface Taken {
   readonly seq: number;
   readonly data: Uint8Array;
@@ -55,7 +58,8 @@ export interface Ground {
   /** Posts kept for each subject of CHAT. */
   readonly history: number;
   ports(of?: { gate?: Gate }): Promise<Ports>;
-  troubled(trouble: Trouble): Promise<Ports>;
+  /** `told`: what the call is to come to; silence is not waited for as long as an answer is. */
+  troubled(trouble: Trouble, told?: Told): Promise<Ports>;
   /** A new lifecycle with its ACL row and its durable. */
   member(of?: { allow?: string[] }): Promise<Member>;
   post(of: { from: string; channel: string; data: Uint8Array }): Promise<number>;

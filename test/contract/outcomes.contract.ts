@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../src/domain/rows.ts';
 import { until } from '../support/until.ts';
-import { entryOf, type Ground, type Ports, type Trouble } from './ground.ts';
+import { entryOf, type Ground, type Ports, type Told, type Trouble } from './ground.ts';
 
 const member = { owner: 'local', actor: 'somebody', uid: 'o'.repeat(26) };
 const channel = 'ops';
@@ -25,7 +25,6 @@ const lease = {
   proofAttestation: '',
 };
 
-type Told = 'silent' | 'denied' | 'refused';
 interface Call {
   readonly verb: string;
   call(ports: Ports, ground: Ground): Promise<{ kind: string }>;
@@ -155,7 +154,7 @@ export function outcomesContract(on: () => Ground): void {
         '%s is %s',
         async (_verb, told, { call }) => {
           const ground = on();
-          const outcome = await call(await ground.troubled(trouble), ground);
+          const outcome = await call(await ground.troubled(trouble, told), ground);
           expect(outcome).toMatchObject({ kind: told });
           if (told === 'denied')
             expect(outcome).toMatchObject({ subject: expect.stringMatching(/./), operation: 'publish' });

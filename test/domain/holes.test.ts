@@ -1,7 +1,7 @@
 /** What somebody found who looked for ways to lose an entry, to count it wrongly, or to surface it when it may not be. */
 import { expect, it } from 'vitest';
 import { memberKey } from '../../src/domain/names.ts';
-import { buckets, keySubject } from '../../src/domain/subjects.ts';
+import { buckets, chatSubject, keySubject } from '../../src/domain/subjects.ts';
 import { Copier } from '../../src/services/delivery/copier.ts';
 import { Desks } from '../../src/services/delivery/desks.ts';
 import { OwedCounts } from '../../src/services/delivery/owed.ts';
@@ -230,4 +230,25 @@ it('after sequences were given out again, a late batch is noticed', async () => 
   await late.copier.store([entry(ann, { channel: 'ops', seq: 6, id: 'a6' })]);
   await serving.copier.store([entry(ann, { channel: 'ops', seq: 7, id: 'a7' })]);
   expect(await handOff(serving)).toMatchObject({ release: 2 });
+});
+
+it('what is to be said of a post is said once, also where its round is made again', async () => {
+  const world = bench();
+  const subject = chatSubject(SPACE, 'local.bob', 'ops');
+  world.broker.chat.publish({ subject, data: new TextEncoder().encode('{"half') });
+  const { fanout } = await world.period();
+  await fanout.open();
+  const heard = new Promise<void>((resolve) => {
+    fanout.hear({ waiting: () => resolve(), skipped: () => {}, lost: () => {} });
+  });
+  await heard;
+  expect(fanout.route()).toMatchObject({ posts: 1, poison: 1 });
+  expect(fanout.route()).toMatchObject({ posts: 1, poison: 1 });
+  expect(world.journal.told('post.poison')).toHaveLength(0);
+  await fanout.settle();
+  expect(Object.entries(world.tally.all()).filter(([name]) => name.startsWith('posts.'))).toEqual([
+    [expect.stringContaining('posts.poison'), 1],
+    ['posts.settled', 1],
+  ]);
+  expect(world.journal.told('post.poison')).toHaveLength(1);
 });

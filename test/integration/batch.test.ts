@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { streams } from '../../src/domain/subjects.ts';
 import { BATCH_MAX, type Outgoing, publishBatch, publishEach, publishOne } from '../../src/services/nats/batch.ts';
 import { parseDriverError } from '../../src/services/nats/driver-errors.ts';
+import { freezeBroker } from '../support/agents.ts';
 import { type Mesh, startMesh } from '../support/mesh.ts';
 
 let mesh: Mesh;
@@ -23,7 +24,7 @@ beforeEach(() => {
 /** Subject of the current test's own, so that tests do not meet in the stream. */
 const subject = (name = 'a') => `cotal.main.dinbox.local.test.u${place}.${name}`;
 const message = (more: Partial<Outgoing> = {}): Outgoing => ({ subject: subject(), data, ...more });
-const batch = (messages: Outgoing[], timeoutMs = 2_000) => publishBatch({ connection, messages, timeoutMs });
+const batch = (messages: Outgoing[], timeoutMs = 10_000) => publishBatch({ connection, messages, timeoutMs });
 async function stored(): Promise<number> {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const info = await manager.streams.info(inbox, { subjects_filter: `cotal.main.dinbox.local.test.u${place}.>` });
@@ -44,7 +45,7 @@ describe('an atomic batch', () => {
     expect((await batch(ids('1', '2'))).kind).toBe('stored');
     expect(await batch(ids('3', '2', '4'))).toEqual({ kind: 'duplicate' });
     expect(await stored()).toBe(2);
-    const singly = await publishEach({ connection, messages: ids('3', '2', '4'), timeoutMs: 2_000 });
+    const singly = await publishEach({ connection, messages: ids('3', '2', '4'), timeoutMs: 10_000 });
     expect(singly.map(({ kind }) => kind)).toEqual(['stored', 'duplicate', 'stored']);
     expect(await stored()).toBe(4);
   });
@@ -68,7 +69,7 @@ describe('an atomic batch', () => {
 
   it('takes 1000 messages and is refused before anything is sent with 1001 or with none', async () => {
     const many = (count: number) => Array.from({ length: count }, () => message());
-    expect(await batch(many(BATCH_MAX), 10_000)).toMatchObject({ kind: 'stored', count: 1000 });
+    expect(await batch(many(BATCH_MAX))).toMatchObject({ kind: 'stored', count: 1000 });
     await expect(batch(many(BATCH_MAX + 1))).rejects.toThrow('a batch of 1001 messages was asked for; 1 to 1000');
     await expect(batch([])).rejects.toThrow('a batch of 0 messages');
     expect(await stored()).toBe(1000);
@@ -99,7 +100,7 @@ describe('an atomic batch', () => {
   });
 
   it('is unanswered, not refused, while the broker is frozen', async () => {
-    mesh.freeze();
+    await freezeBroker(mesh);
     const outcome = await batch([message(), message()], 100);
     mesh.thaw();
     expect(outcome).toEqual({ kind: 'unanswered', why: 'timeout' });
@@ -107,7 +108,7 @@ describe('an atomic batch', () => {
 
   it('is unanswered when its connection is closed while it waits', async () => {
     const leaving = await mesh.connect('delivery');
-    mesh.freeze();
+    await freezeBroker(mesh);
     const waiting = publishBatch({ connection: leaving, messages: [message(), message()], timeoutMs: 60_000 });
     await leaving.close();
     mesh.thaw();
@@ -133,13 +134,13 @@ describe('messages published singly', () => {
         message({ expectLastSubjectSeq: 999_999 }),
         message(),
       ],
-      timeoutMs: 2_000,
+      timeoutMs: 10_000,
     });
     expect(outcomes.map(({ kind }) => kind)).toEqual(['stored', 'denied', 'duplicate', 'conflict', 'stored']);
   });
 
   it('are kept apart by nothing when they have no id', async () => {
-    const outcomes = await publishEach({ connection, messages: [message(), message()], timeoutMs: 2_000 });
+    const outcomes = await publishEach({ connection, messages: [message(), message()], timeoutMs: 10_000 });
     expect(outcomes.map(({ kind }) => kind)).toEqual(['stored', 'stored']);
   });
 });
@@ -148,16 +149,20 @@ describe("the client's errors", () => {
   it('tell no responders, by subject', async () => {
     const subject = 'cotal.main.ctl.delivery-admin.local.manager';
     const manager = await mesh.connect('manager');
-    const failure = await manager.request(subject, '', { timeout: 1_000 }).catch(parseDriverError);
+    const failure = await manager.request(subject, '', { timeout: 10_000 }).catch(parseDriverError);
     expect(failure).toEqual({ kind: 'no-responders', subject });
   });
 
   it('tell a store that is not there yet as no responders, not as a refusal', async () => {
-    const outcome = await publishOne({ connection, message: message({ subject: 'cotal.main.ept.x' }), timeoutMs: 500 });
+    const outcome = await publishOne({
+      connection,
+      message: message({ subject: 'cotal.main.ept.x' }),
+      timeoutMs: 10_000,
+    });
     expect(outcome.kind).toBe('denied');
     const open = await startMesh({ open: true });
     const anyone = await open.connect('delivery');
-    const nobody = await publishOne({ connection: anyone, message: message(), timeoutMs: 500 });
+    const nobody = await publishOne({ connection: anyone, message: message(), timeoutMs: 10_000 });
     await open.dispose();
     expect(nobody).toEqual({ kind: 'unanswered', why: 'no-responders' });
   });

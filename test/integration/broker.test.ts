@@ -49,7 +49,8 @@ describe('starting a broker', () => {
     expect(readFileSync(`/proc/${started.pid}/cmdline`, 'utf8')).toContain(configPath(root));
     const session = readFileSync(`/proc/${started.pid}/stat`, 'utf8').split(' ')[5];
     expect(Number(session)).toBe(started.pid);
-    expect(readFileSync(brokerLog(root, 'main'), 'utf8')).toContain('Server is ready');
+    const log = () => readFileSync(brokerLog(root, 'main'), 'utf8');
+    await until(() => log().includes('Server is ready'), log);
   });
 
   it('names the port when somebody else has it, and leaves nothing running', async () => {
@@ -97,7 +98,8 @@ describe('starting a broker', () => {
   it('ends one that runs but does not answer, and says what the last connection said', async () => {
     let url = '';
     const silent = await start({
-      timeoutMs: 300,
+      // Long enough for it to say which port it has: it is dialled only then.
+      timeoutMs: 5_000,
       dial: (to) => {
         url = to;
         return Promise.reject(new Error('no entry'));

@@ -6,7 +6,7 @@ import { MEMBER_HEADER } from '../../src/domain/entry.ts';
 import { memberKey } from '../../src/domain/names.ts';
 import { copySubject, deliveryConsumer, streams } from '../../src/domain/subjects.ts';
 import type { AddedAgent } from '../../src/manager/lifecycle.ts';
-import { freezeBroker, groundOfEachTest, readAll, textOf } from '../support/agents.ts';
+import { freezeBroker, groundOfEachTest, joinDurably, readAll, textOf, untilHandedOff } from '../support/agents.ts';
 import { TestJournal } from '../support/delivery/daemon.ts';
 import { until } from '../support/until.ts';
 
@@ -17,12 +17,12 @@ async function owed(texts: readonly string[]) {
   await ground.serve();
   const [alice, bob] = [await ground.add('alice'), await ground.add('bob')];
   const away = await ground.connect(bob);
-  await away.join('team.general');
+  await joinDurably(away, 'team.general');
   await away.close();
   const sender = await ground.connect(alice);
   for (const text of texts) await sender.post({ channel: 'team.general', text });
   const back = await ground.connect(bob);
-  await until(async () => (await back.pendingCount()).handedOff === texts.length, 'not handed off');
+  await untilHandedOff(back, texts.length);
   return { bob, sender, back };
 }
 
@@ -103,7 +103,8 @@ describe('the inbox', () => {
     forger.publish(subject, '{"type":"io.nats.jetstream.api', frame(whole));
     forger.publish(subject, '{"type":"io.nats.jetstream.api.v1.stream_info_response"}', frame(whole));
     await forger.flush();
-    const read = await readAll(victim);
+    await until(async () => (await consumerOf(bob)).num_pending === 5, 'the forged ones are not stored');
+    const read = await readAll(victim, { idleMs: 0 });
     expect(read.map(textOf)).toEqual(['genuine']);
     expect(victim.tally.all()).toMatchObject({
       'client.foreign-copies{no-writer}': 1,
@@ -117,7 +118,7 @@ describe('the inbox', () => {
 
   it('says that a confirmation was not answered, and settles it silently when the copy comes again', async () => {
     const { bob } = await owed(['one']);
-    const agent = await ground.connect(bob, { timeoutMs: 300 });
+    const agent = await ground.connect(bob, { timeoutMs: 2_000 });
     const reading = agent.read({ follow: true });
     const surfaced = (await reading.next()).value ?? undefined;
     await freezeBroker(ground.mesh);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Standing } from '../../src/client/client.ts';
 import { railSubject, replyPrefix } from '../../src/domain/subjects.ts';
 import { TcpProxy } from '../../src/torture/proxy.ts';
-import { DEFAULTS, groundOfEachTest, readAll, textOf } from '../support/agents.ts';
+import { DEFAULTS, groundOfEachTest, joinDurably, readAll, textOf, untilHandedOff } from '../support/agents.ts';
 import { TestJournal } from '../support/delivery/daemon.ts';
 import { until } from '../support/until.ts';
 
@@ -15,7 +15,7 @@ describe('a membership', () => {
     await ground.serve();
     const bob = await ground.add('bob');
     const proxy = await TcpProxy.to(ground.mesh.url);
-    const agent = await ground.connect(bob, { url: proxy.url, timeoutMs: 1_000 });
+    const agent = await ground.connect(bob, { url: proxy.url, timeoutMs: 2_000 });
     expect(await agent.join(CHANNEL)).toMatchObject({ state: 'durable', generation: 1 });
     proxy.hold('toClient');
     expect(await agent.leave(CHANNEL)).toMatchObject({ left: false });
@@ -95,10 +95,15 @@ describe('a membership', () => {
       await ground.connect(await ground.add('alice')),
       await ground.connect(await ground.add('bob')),
     ];
-    await bob.join(CHANNEL);
+    await joinDurably(bob, CHANNEL);
     for (const text of ['one', 'two', 'three']) await alice.post({ channel: CHANNEL, text });
-    const read = await readAll(bob, { idleMs: 700 });
-    expect(read.map(textOf)).toEqual(['one', 'two', 'three']);
+    await untilHandedOff(bob, 3);
+    const read = await readAll(bob, { idleMs: 0 });
+    expect(read.map((post) => [textOf(post), post.source])).toEqual([
+      ['one', 'live'],
+      ['two', 'live'],
+      ['three', 'live'],
+    ]);
     await until(async () => (await bob.pendingCount()).pending === 0, 'a copy was not confirmed');
   });
 
@@ -106,9 +111,10 @@ describe('a membership', () => {
     await ground.serve();
     const alice = await ground.connect(await ground.add('alice'));
     const bob = await ground.connect(await ground.add('bob'));
-    await bob.join(CHANNEL);
+    await joinDurably(bob, CHANNEL);
     for (const text of ['a', 'b']) await alice.post({ channel: CHANNEL, text, id: '' });
-    expect((await readAll(bob, { idleMs: 700 })).map((post) => [textOf(post), post.durable])).toEqual([
+    await untilHandedOff(bob, 2);
+    expect((await readAll(bob, { idleMs: 0 })).map((post) => [textOf(post), post.durable])).toEqual([
       ['a', true],
       ['b', true],
     ]);
@@ -117,9 +123,9 @@ describe('a membership', () => {
   it('waits for the copy of a live post where that is preferred, and surfaces the post with its sequence', async () => {
     await ground.serve();
     const alice = await ground.connect(await ground.add('alice'));
-    const bob = await ground.connect(await ground.add('bob'), { preferDurableMs: 5_000 });
-    await bob.join(CHANNEL);
-    const reading = readAll(bob, { limit: 1, idleMs: 10_000 });
+    const bob = await ground.connect(await ground.add('bob'), { preferDurableMs: 30_000 });
+    await joinDurably(bob, CHANNEL);
+    const reading = readAll(bob, { limit: 1, idleMs: 60_000 });
     const { seq } = await alice.post({ channel: CHANNEL, text: 'one' });
     expect(await reading).toMatchObject([{ durable: true, seq, source: 'durable' }]);
   });
@@ -146,7 +152,8 @@ describe('a membership', () => {
     expect(second).toEqual({ channel: CHANNEL, state: 'durable', generation: 1, joinCursor: 0 });
     expect(third).toEqual(second);
     await sender.post({ channel: CHANNEL, text: 'two' });
-    expect((await readAll(agent)).map(textOf).sort()).toEqual(['one', 'two']);
+    await untilHandedOff(agent, 2);
+    expect((await readAll(agent, { idleMs: 0 })).map(textOf).sort()).toEqual(['one', 'two']);
   });
 
   it('drops on a leave what was owed, surfaces nothing of it, not even what was pulled, and history still has it', async () => {
@@ -159,7 +166,7 @@ describe('a membership', () => {
     await bob.leave(CHANNEL);
     expect((await bob.join(CHANNEL)).generation).toBe(2);
     for (const text of ['one', 'two', 'three']) await alice.post({ channel: CHANNEL, text });
-    await until(async () => (await bob.pendingCount()).handedOff === 3, 'not handed off');
+    await untilHandedOff(bob, 3);
     // The first one is surfaced and the others are in hand when the leave is asked for.
     const reading = bob.read({ idleMs: 500 });
     await reading.next();
@@ -253,7 +260,7 @@ describe('a membership', () => {
     // Two respawns with the same identity: each has the history again, and can see that it is history.
     for (let respawn = 0; respawn < 2; respawn++) {
       const agent = await ground.connect(bob);
-      await agent.join(CHANNEL, { backfill: 10 });
+      await joinDurably(agent, CHANNEL, { backfill: 10 });
       const read = await readAll(agent, { idleMs: 300 });
       expect(read.map((post) => [textOf(post), post.source, post.durable])).toEqual([
         ['old one', 'backfill', false],
@@ -263,6 +270,8 @@ describe('a membership', () => {
     }
     await sender.post({ channel: CHANNEL, text: 'new' });
     const agent = await ground.connect(bob);
-    expect((await readAll(agent)).map((post) => [textOf(post), post.source])).toEqual([['new', 'durable']]);
+    await untilHandedOff(agent, 1);
+    const read = await readAll(agent, { idleMs: 0 });
+    expect(read.map((post) => [textOf(post), post.source])).toEqual([['new', 'durable']]);
   });
 });

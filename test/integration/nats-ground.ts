@@ -26,9 +26,12 @@ import type { Ground, Ports } from '../contract/ground.ts';
 import { passOver } from '../support/delivery/store.ts';
 import { type Mesh, startMesh } from '../support/mesh.ts';
 
-const TIMEOUT_MS = 2_000;
+/** Only what waits for it in vain comes near it: a machine that halts for seconds is no fault of what is tested. */
+const TIMEOUT_MS = 10_000;
 /** For what is known not to be answered. */
 const SHORT_MS = 150;
+/** An answer of a rail that must not come has come by then. */
+const RAIL_MS = 5_000;
 
 export interface NatsGround extends Ground {
   readonly mesh: Mesh;
@@ -38,7 +41,7 @@ export interface NatsGround extends Ground {
 export async function natsGround(): Promise<NatsGround> {
   const space = 'main';
   const history = 200;
-  const leaseTtlMs = 1_000;
+  const leaseTtlMs = 4_000;
   const mesh = await startMesh({ space, history, leaseTtlMs });
   const empty = await startMesh({ space, provisioned: false });
   const journal = new MemoryJournal();
@@ -109,14 +112,15 @@ export async function natsGround(): Promise<NatsGround> {
       of.gate === undefined
         ? shared
         : portsAs({ on: mesh, credential: delivery, timeoutMs: TIMEOUT_MS, gate: of.gate }),
-    troubled: async (trouble) => {
+    troubled: async (trouble, told) => {
+      const timeoutMs = told === 'silent' ? SHORT_MS : TIMEOUT_MS;
       switch (trouble) {
         case 'gated':
           return portsAs({ on: mesh, credential: delivery, timeoutMs: TIMEOUT_MS, gate: () => 'in doubt' });
         case 'denied':
-          return portsAs({ on: mesh, credential: nobody, timeoutMs: SHORT_MS });
+          return portsAs({ on: mesh, credential: nobody, timeoutMs });
         case 'missing':
-          return portsAs({ on: empty, credential: await empty.credsFor('delivery'), timeoutMs: SHORT_MS });
+          return portsAs({ on: empty, credential: await empty.credsFor('delivery'), timeoutMs });
         case 'silent': {
           const ports = await portsAs({ on: empty, credential: await empty.credsFor('delivery'), timeoutMs: SHORT_MS });
           await residents.at(-1)?.close();
@@ -144,7 +148,7 @@ export async function natsGround(): Promise<NatsGround> {
       const consumer = await jetstream(agent).consumers.get(streams(space).dlv, deliveryConsumer(member));
       const taken = [];
       for (let n = 0; n < limit; n++) {
-        const copy = await consumer.next({ expires: 1_000 });
+        const copy = await consumer.next({ expires: TIMEOUT_MS });
         if (copy === null) break;
         ackOf.set(`${memberKey(member)}/${copy.seq}`, (copy as unknown as { reply: string }).reply);
         taken.push({ seq: copy.seq, data: copy.data });
@@ -171,7 +175,7 @@ export async function natsGround(): Promise<NatsGround> {
           subscription.unsubscribe();
           resolve(value);
         };
-        const timer = setTimeout(() => done(undefined), 500);
+        const timer = setTimeout(() => done(undefined), RAIL_MS);
         const subscription = as.subscribe(heard, {
           callback: (error, message) => {
             if (error !== null || message.headers?.code === 503) return done(undefined);

@@ -35,7 +35,7 @@ describe('the delivery credential', () => {
     const agent = await mesh.connect(alice.credential);
     await jetstream(agent).publish(chatSubject('main', alice.principal, 'team.a'), 'x');
     const consumer = await jetstream(await mesh.connect('delivery')).consumers.get(stream.chat, FANOUT_CONSUMER);
-    const post = await consumer.next({ expires: 2_000 });
+    const post = await consumer.next({ expires: 10_000 });
     expect(await post?.ackAck()).toBe(true);
   });
 
@@ -89,7 +89,7 @@ describe('the delivery credential', () => {
     const stored = await jetstream(daemon).publish(copySubject('main', alice.member, 'team.a'), 'copy');
     const agent = jetstream(await mesh.connect(alice.credential));
     const name = `dlv_local-alice-${alice.member.uid}`;
-    const copy = await (await agent.consumers.get(stream.dlv, name)).next({ expires: 2_000 });
+    const copy = await (await agent.consumers.get(stream.dlv, name)).next({ expires: 10_000 });
     await copy?.ackAck();
     for await (const metric of metrics) {
       expect(metric.json<{ stream_seq: number }>().stream_seq).toBe(stored.seq);
@@ -103,7 +103,7 @@ describe('the delivery credential', () => {
     const agent = await mesh.connect(alice.credential);
     const subject = railSubject('main', 'delivery', alice.principal);
     const reply = await agent.request(subject, 'question', {
-      timeout: 2_000,
+      timeout: 10_000,
       noMux: true,
       reply: `${replyPrefix(subject)}one`,
     });
@@ -123,7 +123,7 @@ describe('the delivery credential', () => {
         },
         expectLastSubjectSeq: 0,
       },
-      timeoutMs: 2_000,
+      timeoutMs: 10_000,
     });
     expect(armed).toEqual({ kind: 'stored', seq: 1 });
   });
@@ -176,7 +176,7 @@ describe('the observer credential', () => {
     const reply = await observer.request(
       `$SYS.REQ.ACCOUNT.${mesh.keys.account.publicKey}.CONNZ`,
       JSON.stringify({ auth: true, subscriptions: false, offset: 0, limit: 1024 }),
-      { timeout: 2_000 },
+      { timeout: 10_000 },
     );
     const page = reply.json<{ data: { connections: { authorized_user?: string }[] } }>();
     expect(page.data.connections.map((each) => each.authorized_user)).toContain(alice.credential.publicKey);

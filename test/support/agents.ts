@@ -61,7 +61,7 @@ export function groundOfEachTest(options: MeshOptions = {}): Ground {
       const agent = await connectAgent({
         url: present().url,
         creds: credsText(added.credential),
-        timeoutMs: 2_000,
+        timeoutMs: 5_000,
         watch: { urgentMs: 50, calmMs: 100 },
         ...more,
       });
@@ -99,6 +99,23 @@ export async function connectAsAccount(mesh: Mesh): Promise<NatsConnection> {
 export const DEFAULTS = CHANNEL_DEFAULTS;
 
 export const textOf = ({ message }: Surfaced): unknown => (message.parts[0] as { text?: unknown }).text;
+
+/** Joins, and waits for the grant: a join that the daemon is late to answer is live first, and nothing is owed yet. */
+export async function joinDurably(agent: Agent, channel: string, options: { backfill?: number } = {}): Promise<void> {
+  await agent.join(channel, options);
+  await until(
+    () => agent.standings().some((standing) => standing.channel === channel && standing.state === 'durable'),
+    () => agent.standings(),
+  );
+}
+
+/** Waits until so many copies are there to be pulled: who reads then needs to wait for none. */
+export async function untilHandedOff(agent: Agent, count: number): Promise<void> {
+  await until(
+    async () => (await agent.pendingCount()).handedOff === count,
+    () => agent.pendingCount(),
+  );
+}
 
 /** Reads to the end and confirms each. */
 export async function readAll(agent: Agent, options: { limit?: number; idleMs?: number } = {}): Promise<Surfaced[]> {

@@ -28,7 +28,7 @@ async function verdictOf(steps: Step[], plant?: Plant) {
   return verdict;
 }
 
-/** Times of steps are milliseconds after the start; a lease lives six seconds. */
+/** Times of steps are milliseconds after the start; a lease lives six seconds. Who is killed has joined long before. */
 const scenes = {
   'forgets-the-fence': [
     // Without ids nothing else would keep the copies of two daemons apart.
@@ -36,14 +36,14 @@ const scenes = {
     { at: 3_800, do: 'freeze', target: 'serving', forMs: 11_000 } as const,
   ],
   'acks-before-confirm': [
-    ...posts(1_500, 5_000, 100),
-    { at: 2_000, do: 'kill', target: 'agent1', forMs: 2_000 } as const,
+    ...posts(4_500, 8_000, 100),
+    { at: 5_000, do: 'kill', target: 'agent1', forMs: 2_000 } as const,
   ],
   'acks-before-stored': [
     // Nobody sees them live.
-    { at: 1_000, do: 'kill', target: 'agent1', forMs: 5_000 },
-    ...posts(2_000, 3_500, 50),
-    { at: 3_400, do: 'kill', target: 'serving', forMs: 200 },
+    { at: 4_000, do: 'kill', target: 'agent1', forMs: 5_000 },
+    ...posts(5_000, 6_500, 50),
+    { at: 6_400, do: 'kill', target: 'serving', forMs: 200 },
   ],
   'ignores-the-leave': [
     ...posts(1_500, 5_000, 100),

@@ -50,12 +50,21 @@ export interface FanoutPorts {
 
 const LOOK_EVERY_MS = 5_000;
 
-interface Round {
-  readonly posts: readonly DeliveredPost[];
+/** What is to be said of a post, once: a round that is made again, or a catch-up of the same post, does not say it again. */
+interface Remark {
+  /** Whose copy it is about, where it is about one. */
+  readonly key?: string;
+  say(): void;
+}
+interface Copies {
   readonly entries: readonly EntryToStore[];
+  readonly remarks: readonly Remark[];
+}
+interface Round extends Copies {
+  readonly posts: readonly DeliveredPost[];
   readonly routed: Routed;
 }
-const NOTHING: Round = { posts: [], entries: [], routed: { posts: 0, copies: 0, poison: 0, oversize: 0 } };
+const NOTHING: Round = { posts: [], entries: [], remarks: [], routed: { posts: 0, copies: 0, poison: 0, oversize: 0 } };
 
 /** Posts that were delivered and not settled, and how far delivery has come. */
 export interface Unsettled {
@@ -158,50 +167,64 @@ export class FanoutWork {
     const waiting = this.#buffer.slice(from, from + this.#ports.batchSize);
     if (waiting.length === 0) return undefined;
     const entries: EntryToStore[] = [];
+    const remarks: Remark[] = [];
     const routed = { posts: 0, copies: 0, poison: 0, oversize: 0 };
     for (const post of waiting) {
       const copies = this.#entriesOf(post, routed);
-      if (entries.length > 0 && entries.length + copies.length > this.#ports.batchSize) break;
-      for (const copy of copies) entries.push(copy);
+      if (entries.length > 0 && entries.length + copies.entries.length > this.#ports.batchSize) break;
+      for (const copy of copies.entries) entries.push(copy);
+      remarks.push(...copies.remarks);
       routed.posts++;
       if (entries.length >= this.#ports.batchSize) break;
     }
-    return { posts: waiting.slice(0, routed.posts), entries, routed: { ...routed, copies: entries.length } };
+    return { posts: waiting.slice(0, routed.posts), entries, remarks, routed: { ...routed, copies: entries.length } };
   }
 
   /** Copies of posts that somebody joined after, for that one member. Same rule, same bytes, same ids. */
   entriesFor(post: StoredPost, only: string): EntryToStore[] {
-    return this.#entriesOf(post, { posts: 0, copies: 0, poison: 0, oversize: 0 }).filter((entry) => entry.key === only);
+    const { entries, remarks } = this.#entriesOf(post, { posts: 0, copies: 0, poison: 0, oversize: 0 });
+    for (const remark of remarks) if (remark.key === only) remark.say();
+    return entries.filter((entry) => entry.key === only);
   }
 
-  #entriesOf(post: StoredPost, routed: Routed): EntryToStore[] {
+  #entriesOf(post: StoredPost, routed: Routed): Copies {
     const { space, index, journal, tally } = this.#ports;
     const read = readPost(space, post.subject, post.data);
     if (read.kind === 'poison') {
       routed.poison++;
-      if (tally.get('posts.poison', read.why) === 0) journal.tell('post.poison', { why: read.why, seq: post.seq });
-      tally.add('posts.poison', read.why);
-      return [];
+      const say = () => {
+        if (tally.get('posts.poison', read.why) === 0) journal.tell('post.poison', { why: read.why, seq: post.seq });
+        tally.add('posts.poison', read.why);
+      };
+      return { entries: [], remarks: [{ say }] };
     }
     const { principal: sender, channel, message } = read;
     const route = index.route(message, sender, post.seq);
-    for (const miss of route.misses) tally.add('mentions.missed', miss.why);
+    const remarks: Remark[] = route.misses.map(({ why }) => ({ say: () => tally.add('mentions.missed', why) }));
     const size = carriedSize(post.data, channel);
-    if (route.targets.length > 0 && size > this.#ports.maxPayload()) {
+    const limit = this.#ports.maxPayload();
+    if (route.targets.length > 0 && size > limit) {
       routed.oversize++;
-      tally.add('posts.oversize');
-      journal.tell('post.oversize', { seq: post.seq, channel, bytes: size, limit: this.#ports.maxPayload() });
-      return [];
+      const say = () => {
+        tally.add('posts.oversize');
+        journal.tell('post.oversize', { seq: post.seq, channel, bytes: size, limit });
+      };
+      return { entries: [], remarks: [...remarks, { say }] };
     }
     const bodies = new Map<string, { entry: Entry; data: Uint8Array }>();
-    return route.targets.flatMap((target) => {
-      if (this.#ports.owed.of(target.key) >= this.#ports.quota) {
+    const entries: EntryToStore[] = [];
+    for (const target of route.targets) {
+      if (this.#ports.owed.of(target.key) < this.#ports.quota) {
+        entries.push(toEntry(post, sender, channel, message.id, target, bodies));
+        continue;
+      }
+      const say = () => {
         tally.add('copies.over-quota');
         this.#ports.shortfalls.note({ channel, member: target.member, seq: post.seq });
-        return [];
-      }
-      return [toEntry(post, sender, channel, message.id, target, bodies)];
-    });
+      };
+      remarks.push({ key: target.key, say });
+    }
+    return { entries, remarks };
   }
 
   /** Stores the round in atomic batches; a post with more copies than one batch takes has several. */
@@ -220,7 +243,8 @@ export class FanoutWork {
 
   /** Acknowledges the round's posts, and answers who got something and has room for it. */
   async settle(): Promise<{ type: 'posts.settled'; posts: number; members: string[] }> {
-    const { posts, entries } = this.#round;
+    const { posts, entries, remarks } = this.#round;
+    for (const remark of remarks) remark.say();
     this.#ports.posts.settle({ posts: this.#early.settle(posts) });
     this.#buffer = this.#buffer.slice(posts.length);
     this.#round = NOTHING;

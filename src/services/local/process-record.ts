@@ -82,8 +82,23 @@ export function clearStale(name: ProcessName): void {
   if (readProcess(name).kind === 'stale') rmSync(recordPath(name), { force: true });
 }
 
-/** Processes that have begun and are not yet the space's. Files of those that are gone are removed. */
-export function startingProcesses(name: ProcessName): RecordedIdentity[] {
+/** Every process of this name that is known of. One that becomes the space's meanwhile may be in both. */
+export interface KnownProcesses {
+  readonly record: RecordReading;
+  /** Those that have begun and are not yet the space's. */
+  readonly starting: readonly RecordedIdentity[];
+}
+
+/**
+ * Looks at both, those that start first: whoever becomes the space's meanwhile has its record before it is no longer among
+ * them. Files of those that are gone are removed.
+ */
+export function knownProcesses(name: ProcessName): KnownProcesses {
+  const starting = startingProcesses(name);
+  return { record: readProcess(name), starting };
+}
+
+function startingProcesses(name: ProcessName): RecordedIdentity[] {
   const head = `${nameOf(name)}.starting.`;
   return filesOf(name.root).flatMap((file) => {
     if (!file.startsWith(head)) return [];

@@ -67,6 +67,15 @@ describe('messages steered into the store through reply subjects', () => {
       expect(seen).toEqual(['for mallory and bob', 'after']);
       const delivery = await suite.mesh.connect('delivery');
       const { inbox, dlv } = streams(space);
+      const { tally } = suite.running.daemon;
+      const counted = {
+        chat: () => tally.get('posts.poison', 'not-a-message') > 0,
+        dinbox: () => Object.keys(tally.all()).some((name) => name.startsWith('entries.foreign')),
+        // The member met them above, or the daemon has removed them.
+        dlv: () => true,
+      }[family];
+      // What was steered is stored by the broker in its own time: stores without it are not yet stores that are rid of it.
+      await until(counted, () => suite.running.state());
       const head = (stream: string, family: string) =>
         countIn(delivery, stream, `cotal.${space}.${family}.${bob.principal}.${bob.member.uid}.>`);
       await until(
@@ -74,12 +83,6 @@ describe('messages steered into the store through reply subjects', () => {
         () => suite.running.state(),
         30_000,
       );
-      const { tally } = suite.running.daemon;
-      if (family === 'chat') expect(tally.get('posts.poison', 'not-a-message')).toBeGreaterThan(0);
-      if (family === 'dinbox') {
-        const foreign = Object.entries(tally.all()).filter(([name]) => name.startsWith('entries.foreign'));
-        expect(foreign.length).toBeGreaterThan(0);
-      }
       expect(texts(await bob.take(1, 1_000))).toEqual([]);
     },
   );
@@ -91,11 +94,15 @@ describe('messages steered into the store through reply subjects', () => {
     await steer(mallory, `cotal.${space}.dlv.${nuid.next()}.x`);
     const delivery = await suite.mesh.connect('delivery');
     const { inbox, dlv } = streams(space);
+    // The counts are zero before the first of them is stored, too.
+    await until(
+      () => suite.running.daemon.tally.get('entries.foreign', 'foreign-subject') >= 2,
+      () => suite.running.state(),
+    );
     await until(
       async () => (await countIn(delivery, inbox)) === 0 && (await countIn(delivery, dlv)) === 0,
       () => suite.running.state(),
       30_000,
     );
-    expect(suite.running.daemon.tally.get('entries.foreign', 'foreign-subject')).toBeGreaterThan(0);
   });
 });

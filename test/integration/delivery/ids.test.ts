@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { buckets, streams } from '../../../src/domain/subjects.ts';
 import { deleteRow, readRow, writeRow } from '../../../src/services/nats/rows.ts';
 import { texts } from '../../support/delivery/agent.ts';
-import { countIn } from '../../support/delivery/store.ts';
+import { countIn, PATIENCE } from '../../support/delivery/store.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
 import { until } from '../../support/until.ts';
 
@@ -61,7 +61,7 @@ describe('ids', () => {
         () => suite.running.state(),
       );
       await (floor ? writeRow({ ...lanes, value: { floor: 1 } }) : deleteRow(lanes));
-      const removed = await delivery.request(`$JS.API.CONSUMER.DELETE.${chat}.fanout`);
+      const removed = await delivery.request(`$JS.API.CONSUMER.DELETE.${chat}.fanout`, '', PATIENCE);
       expect(removed.json()).toMatchObject({ success: true });
       await until(
         () => suite.running.journal.count('fanout.remade') === 1,

@@ -18,28 +18,37 @@ import {
 import { type Mesh, startMesh } from '../../support/mesh.ts';
 import { until } from '../../support/until.ts';
 
-const QUICK = {
-  COTAL_DELIVERY_LEASE_TTL_MS: '2000',
+type Env = Readonly<Record<string, string>>;
+/** A renewal that is not answered is soon in doubt, long before the lease expires. */
+const DOUBTS_SOON: Env = {
+  COTAL_DELIVERY_LEASE_TTL_MS: '10000',
   COTAL_DELIVERY_LEASE_RENEW_MS: '300',
-  COTAL_DELIVERY_LEASE_FENCE_MS: '1500',
-  COTAL_DELIVERY_EFFECT_TIMEOUT_MS: '500',
+  COTAL_DELIVERY_LEASE_FENCE_MS: '8000',
+  COTAL_DELIVERY_EFFECT_TIMEOUT_MS: '2000',
+};
+/** The lease of a holder that is paused soon expires. */
+const EXPIRES_SOON: Env = {
+  COTAL_DELIVERY_LEASE_TTL_MS: '4000',
+  COTAL_DELIVERY_LEASE_RENEW_MS: '300',
+  COTAL_DELIVERY_LEASE_FENCE_MS: '3200',
 };
 
 describe('the lease: one daemon serves a space', () => {
   const ends: (() => Promise<unknown>)[] = [];
-  const open = async () => {
-    const mesh = await startMesh({ leaseTtlMs: 2_000 });
+  /** A mesh for daemons with these numbers. */
+  const open = async ({ COTAL_DELIVERY_LEASE_TTL_MS: ttl }: Env = {}) => {
+    const mesh = await startMesh(ttl === undefined ? {} : { leaseTtlMs: Number(ttl) });
     process.env.COTAL_HOME = mesh.root;
     ends.push(() => mesh.dispose());
     return mesh;
   };
-  const inProcess = async (mesh: Mesh, env = QUICK): Promise<InProcess> => {
-    const running = await startInProcess(mesh, env);
+  const inProcess = async (mesh: Mesh): Promise<InProcess> => {
+    const running = await startInProcess(mesh);
     ends.push(() => running.stop());
     return running;
   };
-  const asProcess = (mesh: Mesh, more: Parameters<typeof startProcess>[1] = {}): DaemonProcess => {
-    const daemon = startProcess(mesh, { env: QUICK, ...more });
+  const asProcess = (mesh: Mesh, of: Parameters<typeof startProcess>[1] = {}): DaemonProcess => {
+    const daemon = startProcess(mesh, of);
     ends.push(() => daemon.kill());
     return daemon;
   };
@@ -52,6 +61,7 @@ describe('the lease: one daemon serves a space', () => {
       bucket: buckets(mesh.space).delivery,
       key: LEASE_KEY,
     });
+    if (read.kind === 'failed') throw new Error(JSON.stringify(read.failure));
     return read.kind === 'found'
       ? {
           ...(JSON.parse(Buffer.from(read.data).toString()) as { incarnation: string; ready: boolean }),
@@ -60,7 +70,8 @@ describe('the lease: one daemon serves a space', () => {
       : undefined;
   };
   /** The daemon over a store of the test's own. */
-  const overStore = async (mesh: Mesh, creds: string, server = mesh.url) => {
+  const overStore = async (mesh: Mesh, of: { creds: string; server?: string; env?: Env }) => {
+    const { creds, server = mesh.url, env = {} } = of;
     const [observer, evictor] = await Promise.all([mesh.credsFor('observer'), mesh.credsFor('evictor')]);
     const texts: Record<string, string> = {
       delivery: creds,
@@ -72,7 +83,7 @@ describe('the lease: one daemon serves a space', () => {
       read: async (name) => texts[name],
     };
     const journal = new TestJournal();
-    const daemon = createDaemon({ space: mesh.space, server, store, journal, env: QUICK, signals: false });
+    const daemon = createDaemon({ space: mesh.space, server, store, journal, env, signals: false });
     return { daemon, journal, ended: daemon.run() };
   };
 
@@ -105,7 +116,7 @@ describe('the lease: one daemon serves a space', () => {
       { pub: { allow: publish, deny: [] }, sub: { allow: [...rights.subscribe], deny: [] } },
       { signer: mesh.keys.signing },
     );
-    const { ended } = await overStore(mesh, credsText({ jwt, pair }));
+    const { ended } = await overStore(mesh, { creds: credsText({ jwt, pair }) });
     const { end, message, code } = await ended;
     expect({ end, message, code }).toEqual({
       end: 'lease-denied',
@@ -116,10 +127,11 @@ describe('the lease: one daemon serves a space', () => {
   });
 
   it('a renewal whose answer is lost is read back and carried on with (LSE-07)', async () => {
-    const mesh = await open();
+    const mesh = await open(DOUBTS_SOON);
     const proxy = await TcpProxy.to(mesh.url);
     ends.push(() => proxy.close());
-    const { daemon, ended } = await overStore(mesh, credsText(await mesh.credsFor('delivery')), proxy.url);
+    const creds = credsText(await mesh.credsFor('delivery'));
+    const { daemon, ended } = await overStore(mesh, { creds, server: proxy.url, env: DOUBTS_SOON });
     await until(() => daemon.actor.getSnapshot().hasTag('serving'), 'serving');
     const before = await row(mesh);
     proxy.hold('toClient');
@@ -133,13 +145,14 @@ describe('the lease: one daemon serves a space', () => {
   });
 
   it('in doubt it answers nobody and copies nothing; once it knows, it goes on (LSE-06)', async () => {
-    const mesh = await open();
+    const mesh = await open(DOUBTS_SOON);
     const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
     const proxy = await TcpProxy.to(mesh.url);
     ends.push(() => proxy.close());
-    const { daemon, ended } = await overStore(mesh, credsText(await mesh.credsFor('delivery')), proxy.url);
+    const creds = credsText(await mesh.credsFor('delivery'));
+    const { daemon, ended } = await overStore(mesh, { creds, server: proxy.url, env: DOUBTS_SOON });
     await until(() => daemon.actor.getSnapshot().hasTag('serving'), 'serving');
-    await bob.join('team');
+    await until(() => bob.join('team'), 'a join');
     proxy.hold('toBroker', 'toClient');
     await until(() => !daemon.actor.getSnapshot().hasTag('serving'), 'a doubt');
     await alice.post('team', { text: 'meanwhile' });
@@ -193,11 +206,11 @@ describe('the lease: one daemon serves a space', () => {
   });
 
   it('a daemon that is paused past its lease makes it again when it wakes, if nobody took it', async () => {
-    const mesh = await open();
+    const mesh = await open(EXPIRES_SOON);
     const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
-    const daemon = asProcess(mesh);
+    const daemon = asProcess(mesh, { env: EXPIRES_SOON });
     await daemon.serving();
-    await bob.join('team');
+    await until(() => bob.join('team'), daemon.stderr);
     const before = await row(mesh);
     daemon.process.kill('SIGSTOP');
     await until(async () => (await row(mesh)) === undefined, 'the row expires', 20_000);
@@ -208,13 +221,13 @@ describe('the lease: one daemon serves a space', () => {
   });
 
   it('a paused holder whose lease was taken ends when it wakes, and has no effect before', async () => {
-    const mesh = await open();
+    const mesh = await open(EXPIRES_SOON);
     const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
-    const first = asProcess(mesh);
+    const first = asProcess(mesh, { env: EXPIRES_SOON });
     await first.serving();
-    await bob.join('team');
+    await until(() => bob.join('team'), first.stderr);
     first.process.kill('SIGSTOP');
-    const second = asProcess(mesh, { standby: true });
+    const second = asProcess(mesh, { env: EXPIRES_SOON, standby: true });
     await second.serving();
     await alice.post('team', { text: 'one' });
     expect(texts(await bob.read(1, 10_000))).toEqual(['one']);

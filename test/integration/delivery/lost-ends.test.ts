@@ -6,7 +6,7 @@ import { memberKey } from '../../../src/domain/names.ts';
 import { entrySubject, streams } from '../../../src/domain/subjects.ts';
 import { publishOne } from '../../../src/services/nats/batch.ts';
 import { texts } from '../../support/delivery/agent.ts';
-import { owedTo, passOver } from '../../support/delivery/store.ts';
+import { owedTo, PATIENCE, passOver } from '../../support/delivery/store.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
 import { connectAsAnybody } from '../../support/lease-history.ts';
 import { until } from '../../support/until.ts';
@@ -29,7 +29,7 @@ describe('entries', () => {
       parts: [{ kind: 'text', text: 'late' }],
     };
     const post = new TextEncoder().encode(JSON.stringify({ id, ts: Date.now(), space, from, channel: CHANNEL, parts }));
-    const chat = await connection.request(`$JS.API.STREAM.INFO.${streams(space).chat}`, '{}');
+    const chat = await connection.request(`$JS.API.STREAM.INFO.${streams(space).chat}`, '{}', PATIENCE);
     const seq = chat.json<{ state: { last_seq: number } }>().state.last_seq;
     const late = await publishOne({
       connection,

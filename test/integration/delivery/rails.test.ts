@@ -80,7 +80,12 @@ describe('ctl.delivery', () => {
     await expect(
       bob.connection.request(subject, JSON.stringify({ op: 'pendingCount', args: {} }), { timeout: 500 }),
     ).rejects.toThrow(TimeoutError);
-    expect(suite.running.journal.told).toContainEqual({ name: 'rail.dropped', facts: { rail: 'delivery', subject } });
+    const { journal } = suite.running;
+    await until(
+      () => journal.count('rail.dropped') > 0,
+      () => suite.running.state(),
+    );
+    expect(journal.told).toContainEqual({ name: 'rail.dropped', facts: { rail: 'delivery', subject } });
   });
 
   it('fits history to the payload and says what it left out', async () => {

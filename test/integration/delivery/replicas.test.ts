@@ -19,6 +19,8 @@ const CHANNEL = 'team';
 const member: Member = { owner: 'local', actor: 'alice', uid: 'abcdefghijklmnopqrstuvwxyz' };
 const acl = bucketStream(buckets(SPACE).acl);
 const { inbox } = streams(SPACE);
+/** For a server that is cut off: that it does not answer is waited for. */
+const SILENT_SOON = { timeoutMs: 2_000 };
 
 let cluster: Cluster;
 const open: NatsConnection[] = [];
@@ -32,12 +34,12 @@ afterAll(async () => {
 });
 
 /** A hand that stores by a stream's leader, and the daemon's ports on a server that follows in it. */
-async function leaderAndFollower(stream: string) {
+async function leaderAndFollower(stream: string, { timeoutMs }: { timeoutMs: number }) {
   const asking = await anybodyOn('broker.1');
-  const leader = await cluster.leaderOf(asking, stream);
+  const leader = await until(() => cluster.leaderOf(asking, stream), `${stream} has no leader`);
   const hand = await anybodyOn(leader);
   const follower = SERVERS.find((name) => name !== leader) ?? leader;
-  const broker = await cluster.delivery(follower, { timeoutMs: 2_000 });
+  const broker = await cluster.delivery(follower, { timeoutMs });
   const store = async (message: Outgoing): Promise<number> => {
     const outcome = await publishOne({ connection: hand, message, timeoutMs: 10_000 });
     if (outcome.kind !== 'stored') throw new Error(JSON.stringify(outcome));
@@ -76,7 +78,7 @@ const entry = (seq: number): Outgoing => ({
 
 describe('a replica that is cut off from the others', () => {
   it('is believed no permission: a grant that was narrowed meanwhile is not read from it, nor while it catches up', async () => {
-    const { follower, store, broker } = await leaderAndFollower(acl);
+    const { follower, store, broker } = await leaderAndFollower(acl, SILENT_SOON);
     const rows = natsRows({ broker, space: SPACE });
     const before = await store(aclRow([CHANNEL], 1));
     await until(
@@ -105,7 +107,7 @@ describe('a replica that is cut off from the others', () => {
   });
 
   it('is believed no end: entries that were stored meanwhile are not missing from what a member is owed', async () => {
-    const { follower, store, broker } = await leaderAndFollower(inbox);
+    const { follower, store, broker } = await leaderAndFollower(inbox, SILENT_SOON);
     const entries = natsEntries({ broker, space: SPACE, incarnation: 'test' });
     const first = await store(entry(1));
     const page = (after: number) => entries.page({ member, after, limit: 10 });
@@ -134,7 +136,7 @@ describe('a replica that is cut off from the others', () => {
 
 describe('a replica that is a moment behind', () => {
   it('is not believed either: what was stored is read at once, wherever one is connected', async () => {
-    const { store, broker } = await leaderAndFollower(acl);
+    const { store, broker } = await leaderAndFollower(acl, { timeoutMs: 10_000 });
     const rows = natsRows({ broker, space: SPACE });
     await until(
       async () => (await rows.acl({ member })).kind === 'read',

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { memberKey } from '../../../src/domain/names.ts';
-import { buckets } from '../../../src/domain/subjects.ts';
-import { readRow } from '../../../src/services/nats/rows.ts';
 import { Agent, texts } from '../../support/delivery/agent.ts';
 import { type DaemonProcess, startInProcess, startProcess } from '../../support/delivery/daemon.ts';
+import { hasMark } from '../../support/delivery/store.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
 import { until } from '../../support/until.ts';
 
+const TTL_MS = 2_000;
 const FAST = {
-  COTAL_DELIVERY_LEASE_TTL_MS: '2000',
+  COTAL_DELIVERY_LEASE_TTL_MS: String(TTL_MS),
   COTAL_DELIVERY_LEASE_RENEW_MS: '500',
   COTAL_DELIVERY_LEASE_FENCE_MS: '1500',
 };
@@ -17,8 +16,8 @@ const CHANNEL = 'team.general';
 describe('a post reaches a member that was away', () => {
   const meshes: Mesh[] = [];
   const processes: DaemonProcess[] = [];
-  const open = async () => {
-    const mesh = await startMesh({ leaseTtlMs: 2_000 });
+  const open = async (of: { leaseTtlMs?: number } = { leaseTtlMs: TTL_MS }) => {
+    const mesh = await startMesh(of);
     meshes.push(mesh);
     process.env.COTAL_HOME = mesh.root;
     return mesh;
@@ -41,9 +40,9 @@ describe('a post reaches a member that was away', () => {
   });
 
   it('it reads each post once when it comes back, in order', async () => {
-    const mesh = await open();
+    const mesh = await open({});
     const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
-    const { daemon, stop } = await startInProcess(mesh, FAST);
+    const { daemon, stop } = await startInProcess(mesh);
     expect(await bob.join(CHANNEL)).toMatchObject({ durable: true, generation: 1 });
     for (const text of ['one', 'two', 'three']) await alice.post(CHANNEL, { text });
     expect(texts(await bob.read(3))).toEqual(['one', 'two', 'three']);
@@ -72,9 +71,9 @@ describe('a post reaches a member that was away', () => {
       const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
       const dying = start(mesh, point);
       await dying.serving();
-      await bob.join(CHANNEL);
+      await until(() => bob.join(CHANNEL), dying.stderr);
       for (const text of ['one', 'two', 'three']) await alice.post(CHANNEL, { text });
-      const read = point.endsWith('removal') ? await bob.read(3) : [];
+      const read = point.endsWith('removal') ? await bob.read(3, 20_000) : [];
       expect(await dying.exit, dying.stderr()).toBe('SIGKILL');
       if (broker === 'is restarted') await mesh.restartBroker();
       if (broker === 'is killed') {
@@ -103,15 +102,12 @@ describe('a post reaches a member that was away', () => {
     const [alice, bob] = [await Agent.add(mesh, 'alice'), await Agent.add(mesh, 'bob')];
     const dying = start(mesh);
     await dying.serving();
-    await bob.join(CHANNEL);
+    await until(() => bob.join(CHANNEL), dying.stderr);
     await alice.post(CHANNEL, { text: 'one' });
-    const [taken] = await bob.take(1);
+    const [taken] = await bob.take(1, 20_000);
     // Without its mark a copy that is confirmed while nobody listens would be handed off again.
-    const marks = { connection: await mesh.connect('manager'), bucket: buckets(mesh.space).lanes };
-    await until(
-      async () => (await readRow({ ...marks, key: memberKey(bob.member) })).kind === 'found',
-      'the mark of the hand-off',
-    );
+    const manager = await mesh.connect('manager');
+    await until(() => hasMark(mesh, manager, bob.member), 'the mark of the hand-off');
     await dying.kill();
     const daemon = await startOverDead(mesh);
     expect(await taken?.message.ackAck()).toBe(true);

@@ -1,6 +1,8 @@
 /** What becomes of a daemon when its broker stores nothing: lame duck mode, a store that is not up yet, a full disk. */
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'vitest';
+import { brokerLog } from '../../../src/services/local/broker.ts';
 import { Agent, texts } from '../../support/delivery/agent.ts';
 import { endsAsGone, type Ground, open, passed, QUICK, serving } from '../../support/delivery/outage.ts';
 import { storeless } from '../../support/storeless.ts';
@@ -23,11 +25,15 @@ describe.concurrent('a broker that goes into lame duck mode', () => {
     await bob.join('team');
     await alice.post('team', { text: 'before' });
     const lame = ground.mesh.pid();
+    const quiesced = running.journal.count('daemon.quiesced');
     goLame(ground);
     await until(
-      () => running.journal.count('daemon.quiesced') > 0,
+      () => running.journal.count('daemon.quiesced') > quiesced,
       () => running.state(),
     );
+    // Its streams stop one after the other: the row of the lease may be gone and that of posts still be there.
+    const log = () => readFileSync(brokerLog(ground.mesh.root, ground.mesh.space), 'utf8');
+    await until(() => /JetStream Shutdown$/m.test(log()), log);
     await context.expect(alice.post('team', { text: 'meanwhile' })).rejects.toThrow();
     await until(
       () => !runs(lame),

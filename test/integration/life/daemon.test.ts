@@ -18,13 +18,13 @@ const QUICK = {
   COTAL_DELIVERY_LEASE_FENCE_MS: '1500',
   COTAL_DELIVERY_STANDBY_PROBE_MS: '50',
 };
-async function open(): Promise<Mesh> {
-  const mesh = await startMesh({ leaseTtlMs: 2_000 });
+async function open(leaseTtlMs = 2_000): Promise<Mesh> {
+  const mesh = await startMesh({ leaseTtlMs });
   onTestFinished(() => mesh.dispose());
   return mesh;
 }
-async function daemonOf(mesh: Mesh, standby = false) {
-  const running = await startStored(mesh, { credential: await mesh.credsFor('delivery'), env: QUICK, standby });
+async function daemonOf(mesh: Mesh, standby = false, env: Record<string, string> = QUICK) {
+  const running = await startStored(mesh, { credential: await mesh.credsFor('delivery'), env, standby });
   onTestFinished(async () => void (await running.stop()));
   return running;
 }
@@ -47,10 +47,12 @@ describe('a daemon', () => {
   });
 
   it('that stands by says whom it waits for once for each holder, and takes over when that one is gone', async () => {
-    const mesh = await open();
-    const first = await daemonOf(mesh);
+    // The row outlives every stall of a busy machine: it changes hands because it is given back.
+    const mesh = await open(20_000);
+    const patient = { ...QUICK, COTAL_DELIVERY_LEASE_TTL_MS: '20000', COTAL_DELIVERY_LEASE_FENCE_MS: '16000' };
+    const first = await daemonOf(mesh, false, patient);
     await first.started();
-    const standby = await daemonOf(mesh, true);
+    const standby = await daemonOf(mesh, true, patient);
     await until(
       () => standby.journal.count('lease.waiting') === 1,
       () => standby.state(),
@@ -69,7 +71,7 @@ describe('a daemon', () => {
     );
     expect(standby.journal.count('lease.waiting')).toBe(1);
     expect(standby.journal.lines()).toContain('• delivery: standing by, the lease is held by local.delivery');
-    const third = await daemonOf(mesh, true);
+    const third = await daemonOf(mesh, true, patient);
     await until(
       () => third.journal.count('lease.waiting') === 1,
       () => third.state(),

@@ -69,11 +69,12 @@ describe('checkpoint timers', () => {
     const { mesh, ask, fired } = await open();
     const running = await daemonOf(mesh);
     const now = Date.now();
+    // So far apart that no two are due when the broker looks: of those it fires first what was armed first.
     for (const [id, ms] of [
-      ['d', 1_900],
-      ['c', 1_600],
-      ['b', 1_300],
-      ['a', 1_000],
+      ['d', 14_000],
+      ['c', 11_000],
+      ['b', 8_000],
+      ['a', 5_000],
     ] as const) {
       await ask(id, now + ms);
     }
@@ -108,7 +109,8 @@ describe('checkpoint timers', () => {
     const over = new Date(Date.now() + 2_500);
     await ask('over', over.getTime());
     await settled(left);
-    expect(await last('over', 'armed')).toBeDefined();
+    // On a busy machine it may have fired by now: then it is armed no more.
+    expect((await last('over', 'armed')) ?? (await last('over', 'fire'))).toBeDefined();
     await mesh.killBroker();
     await until(
       () => Date.now() > over.getTime(),

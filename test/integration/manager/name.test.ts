@@ -42,7 +42,7 @@ it('a name that does not resolve in time ends the start by that name, and leaves
   resolving(NAME, () => false);
   const { journal, manager, starting } = opening({ env: { ...QUICK, COTAL_MANAGER_NAME_WAIT_MS: '200' } });
   await expect(manager).rejects.toMatchObject({ code: 'start.nameless', facts: { host: NAME, reason: 'EAI_AGAIN' } });
-  expect(journal.count('manager.nameless')).toBeGreaterThan(1);
+  expect(journal.count('manager.nameless')).toBeGreaterThanOrEqual(1);
   expect(starting()).toEqual([]);
 });
 

@@ -1,11 +1,14 @@
 /** The manager process, in this process, against a real daemon and a real broker. */
 import { rmSync } from 'node:fs';
+import type { Msg } from '@nats-io/nats-core';
 import { expect, it } from 'vitest';
 import { endpointGateKey } from '../../../src/domain/auth-rows.ts';
+import { managerSubject, replyPrefix } from '../../../src/domain/subjects.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
 import { openManager } from '../../../src/manager/process.ts';
 import { managerIdentity } from '../../../src/services/local/manager-identity.ts';
 import { credsPath, keepCreds, mint, openCreds } from '../../../src/services/local/mint.ts';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { TestJournal } from '../../support/delivery/daemon.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
 import { standOf } from '../../support/manager/stand.ts';
@@ -48,6 +51,30 @@ it('ten restarts add no holder, and each is an epoch later', async () => {
   }
   expect(await holders()).toEqual(['local.manager_goal_writer', 'local.manager_serve', 'local.manager_session_ledger']);
 }, 240_000);
+
+it('says ready only when its rail answers: on a slow line too, whoever asks at that moment is answered', async () => {
+  const { root, space, url } = suite.mesh;
+  const proxy = await TcpProxy.to(url);
+  proxy.slow(100);
+  const operator = await suite.mesh.connect('operator');
+  const subject = managerSubject(space, 'local.operator');
+  const journal = new TestJournal();
+  const manager = await openManager({ root, space, url: proxy.url, journal, env: {} });
+  const answered = new Promise((resolve, reject) => {
+    const looking = manager.actor.subscribe((snapshot) => {
+      if (!snapshot.hasTag('serving')) return;
+      looking.unsubscribe();
+      const reply = `${replyPrefix(subject)}one`;
+      const body = '{"op":"status","args":{}}';
+      operator.request(subject, body, { timeout: PATIENT, noMux: true, reply }).then(resolve, reject);
+    });
+  });
+  const ended = manager.run();
+  expect(((await answered) as Msg).json()).toMatchObject({ ok: true });
+  manager.stop('SIGTERM');
+  await ended;
+  await proxy.close();
+});
 
 it('a second one is refused by the lease, and the first one serves on', async () => {
   const first = await serving();

@@ -10,11 +10,15 @@ const isStopping = ({ before }: LeaseStep) => before.is('Releasing') || before.i
 export const claiming: readonly PathPromise<ContextFrom<typeof leaseMachine>>[] = [
   {
     clause: 'L1',
-    says: 'ready is reported only after the row that says ready was stored',
-    when: (step) => step.reported('lease.ready') !== undefined,
-    holds: (step) =>
-      (step.before.is('Held.Ready.Declaring') && step.from === 'renewLease' && step.heard('row.stored')) ||
-      `reported on ${step.fact.type}`,
+    says: 'ready is reported only after the row that says ready was stored, and then whenever the service asks',
+    when: (step) =>
+      step.reported('lease.ready') !== undefined ||
+      (step.before.is('Held.Ready.Serving') && step.heard('service.ready')),
+    holds: (step) => {
+      const stored = step.before.is('Held.Ready.Declaring') && step.from === 'renewLease' && step.heard('row.stored');
+      const again = step.before.is('Held.Ready.Serving') && step.heard('service.ready');
+      return (step.reported('lease.ready') !== undefined) === (stored || again) || `reported on ${step.fact.type}`;
+    },
   },
   {
     clause: 'L1',

@@ -23,6 +23,8 @@ const END_OF: Readonly<Record<string, string>> = {
 const told = (step: { effects: readonly { kind: string }[] }, type: string): boolean =>
   JSON.stringify(step.effects).includes(`"${type}"`);
 
+const RAILED = 'Running.Up.Railed';
+
 const promises: readonly PathPromise<Context>[] = [
   {
     clause: 'MG1',
@@ -34,20 +36,24 @@ const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'MG1',
-    says: 'the lease is told ready only when everything is open',
-    when: (step) => told(step, 'service.ready'),
-    holds: (step) =>
-      step.heard('services.open') ||
-      (step.before.is('Running.Up.Standing') && step.heard('lease.held')) ||
-      step.fact.type,
+    says: 'the lease is told ready when the rail is bound, and again when it came back meanwhile; never before',
+    when: (step) =>
+      told(step, 'service.ready') ||
+      (step.before.begun && step.before.is(`${RAILED}.Binding`) && step.heard('rail.bound')) ||
+      (step.before.begun && step.before.is(`${RAILED}.Declaring`) && step.heard('lease.held')),
+    holds: (step) => {
+      const bound = step.before.is(`${RAILED}.Binding`) && step.heard('rail.bound');
+      const isBack = step.before.is(`${RAILED}.Declaring`) && step.heard('lease.held');
+      return told(step, 'service.ready') === (bound || isBack) || step.fact.type;
+    },
   },
   {
     clause: 'MG1',
-    says: 'when everything is open, and when the lease came back, the lease is told',
-    when: (step) =>
-      step.heard('services.open') ||
-      (step.before.begun && step.before.is('Running.Up.Standing') && step.heard('lease.held')),
-    holds: (step) => told(step, 'service.ready') || 'it is not told',
+    says: 'it serves from the moment at which the row says ready',
+    when: (step) => step.after.tagged('serving') && !(step.before.begun && step.before.tagged('serving')),
+    holds: (step) =>
+      (step.before.is(`${RAILED}.Declaring`) && step.heard('lease.ready') && told(step, 'tellServing')) ||
+      step.fact.type,
   },
   {
     clause: 'MG1',
@@ -122,28 +128,41 @@ const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'MG3',
-    says: 'serving begins when the lease is ready, or when the rail is bound again',
-    when: (step) => step.started('serveRail') !== undefined,
-    holds: (step) => step.heard('lease.ready') || step.elapsed === 'railAgain' || step.fact.type,
+    says: 'the rail is bound when everything is open, when the lease came back, and after the rest of one that was lost',
+    when: (step) =>
+      step.started('serveRail') !== undefined ||
+      step.heard('services.open') ||
+      (step.before.begun && step.before.is('Running.Up.Doubted') && step.heard('lease.held')),
+    holds: (step) => {
+      const isBack = step.before.is('Running.Up.Doubted') && step.heard('lease.held');
+      const binds = step.heard('services.open') || isBack || step.elapsed === 'railAgain';
+      return (step.started('serveRail') !== undefined) === binds || step.fact.type;
+    },
   },
   {
     clause: 'MG3',
-    says: 'a doubt ends the serving, and everything that serves',
-    when: (step) => step.before.begun && step.before.tagged('serving') && step.heard('lease.doubted'),
+    says: 'a doubt ends the rail, and everything that serves',
+    when: (step) => step.before.begun && step.before.is(RAILED) && step.heard('lease.doubted'),
     holds: (step) =>
-      (step.stopped('serveRail') && !step.after.running('renewal') && step.after.is('Running.Up.Standing')) ||
+      (step.stopped('serveRail') && !step.after.running('renewal') && step.after.is('Running.Up.Doubted')) ||
       'it serves on',
   },
   {
     clause: 'MG3',
-    says: 'a rail that was lost is bound again after a rest',
-    when: (step) => step.before.begun && step.before.tagged('serving') && step.heard('rail.lost'),
-    holds: (step) => (step.after.is('Running.Up.RailLost') && step.armed('railAgain')) || 'it is not',
+    says: 'a rail that was lost is bound again after a rest, unless the lease is in doubt',
+    when: (step) =>
+      step.before.begun &&
+      ((step.before.is(RAILED) && step.heard('rail.lost')) ||
+        (step.before.is('Running.Up.RailLost') && step.heard('lease.doubted'))),
+    holds: (step) =>
+      (step.heard('rail.lost')
+        ? step.after.is('Running.Up.RailLost') && step.armed('railAgain') && !step.after.running('renewal')
+        : step.after.is('Running.Up.Doubted')) || 'it is not',
   },
   {
     clause: 'MG4',
     says: 'it renews exactly where the proof matched',
-    when: (step) => step.started('serveRail') !== undefined,
+    when: (step) => step.after.tagged('serving') && !(step.before.begun && step.before.tagged('serving')),
     holds: (step) => (step.started('renewal') !== undefined) === step.after.context.mayRenew || 'it does otherwise',
   },
   {
@@ -212,6 +231,7 @@ export const samples = samplesOf(managerMachine, {
     { type: 'lease.denied', subject: '$KV.lease', operation: 'publish' },
     { type: 'lease.taken', holder: 'm.other', expiresInMs: 9_000 },
     { type: 'lease.released' },
+    { type: 'rail.bound' },
     { type: 'rail.lost', why: 'the subscription ended' },
     { type: 'stop.requested', signal: 'SIGTERM' },
   ],
@@ -237,7 +257,9 @@ export const samples = samplesOf(managerMachine, {
   clamp: ({ end, mayRenew }) => ({ end, mayRenew }),
   bounded: {
     'Running.Up.Claiming': 'the lease, which reports or fails',
-    'Running.Up.Standing': 'the lease, which reports or fails',
+    'Running.Up.Railed.Binding': 'the connection, which answers or is lost',
+    'Running.Up.Railed.Declaring': 'the lease, which reports or fails',
+    'Running.Up.Doubted': 'the lease, which reports or fails',
   },
   happy: [
     'Running.Up.Claiming',
@@ -245,8 +267,9 @@ export const samples = samplesOf(managerMachine, {
     'proof.ended → Running.Up.Repairing',
     'Running.Up.Registering',
     'Running.Up.Opening',
-    'Running.Up.Standing',
-    'Running.Up.Serving.Renewing',
+    'Running.Up.Railed.Binding',
+    'Running.Up.Railed.Declaring',
+    'Running.Up.Railed.Serving.Renewing',
     'stop.requested → Running.Ending.Closing',
     'Running.Ending.Releasing',
     'lease.released → Running.Ending.Leaving',

@@ -98,6 +98,13 @@ const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'W5',
+    says: 'an attempt for which no time was left leaves the last reason as it was',
+    when: (step) => step.heard('rail.silent'),
+    holds: ({ before, after, fact }) =>
+      after.context.why === (fact.why === '' ? before.context.why : fact.why) || after.context.why,
+  },
+  {
+    clause: 'W5',
     says: 'silence tells how many attempts were silent, and the last reason',
     when: (step) => step.elapsed === 'deadline',
     holds: ({ before, after }) => {
@@ -133,6 +140,7 @@ export const samples = samplesOf(railWaitMachine, {
       { type: 'rail.silent', why: 'timeout', since: 7, leftMs: 100 },
       { type: 'rail.silent', why: 'timeout', since: 7, leftMs: 99 },
       { type: 'rail.silent', why: 'disconnected', since: 7, leftMs: -3 },
+      { type: 'rail.silent', why: '', since: 7, leftMs: -1 },
     ],
   },
   clamp: ({ attempts }) => ({ attempts: Math.min(attempts, 2) }),

@@ -1,5 +1,5 @@
 /** An agent that speaks the wire by hand: what the daemon promises is promised to anybody, not only to our client. */
-import { type JsMsg, jetstream } from '@nats-io/jetstream';
+import { JetStreamError, type JsMsg, jetstream } from '@nats-io/jetstream';
 import { type NatsConnection, nuid } from '@nats-io/nats-core';
 import type { Member } from '../../../src/domain/names.ts';
 import type { DataOf, DeliveryOp } from '../../../src/domain/rail.ts';
@@ -112,8 +112,14 @@ export class Agent {
       deliveryConsumer(this.member),
     );
     const taken: Taken[] = [];
-    for await (const message of await consumer.fetch({ max_messages: count, expires: Math.max(1_000, withinMs) })) {
-      taken.push(readTaken(message));
+    try {
+      for await (const message of await consumer.fetch({ max_messages: count, expires: Math.max(1_000, withinMs) })) {
+        taken.push(readTaken(message));
+      }
+    } catch (error) {
+      if (!isStalled(error)) throw error;
+      // The broker did not say that there is nothing more: what is still wanted is asked for again.
+      if (taken.length < count) taken.push(...(await this.take(count - taken.length, withinMs)));
     }
     return taken;
   }
@@ -125,6 +131,9 @@ export class Agent {
     return taken;
   }
 }
+
+/** The driver gave a request up before the broker ended it. */
+const isStalled = (error: unknown): boolean => error instanceof JetStreamError && error.message === 'heartbeats missed';
 
 /** What lies on a subject may be anything: a forged message is taken too, with nothing in it. */
 function readTaken(message: JsMsg): Taken {

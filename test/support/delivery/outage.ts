@@ -53,10 +53,9 @@ export const passed = async (ms: number) => {
   await until(() => performance.now() - began > ms, '');
 };
 
-/** It ends by the window, with the one line, and not before. */
-export async function endsAsGone(running: Stored, context: TestContext): Promise<void> {
+/** It ends by the window, with the one line, and not before. `began`: when the broker was last there, now unless told. */
+export async function endsAsGone(running: Stored, context: TestContext, began = performance.now()): Promise<void> {
   const { expect } = context;
-  const began = performance.now();
   expect(await running.ended).toMatchObject({ end: 'broker-gone', code: 1 });
   expect(performance.now() - began).toBeGreaterThanOrEqual(WINDOW_MS - 200);
   expect(running.journal.lines().filter((line) => line.startsWith('✗'))).toEqual([GONE]);

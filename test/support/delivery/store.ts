@@ -8,10 +8,13 @@ import { deleteRow, readRow, writeRow } from '../../../src/services/nats/rows.ts
 import type { Mesh } from '../mesh.ts';
 import { until } from '../until.ts';
 
+/** Of a request that a test waits for: a broker that is held up for a while is no fault. */
+export const PATIENCE = { timeout: 10_000 };
+
 /** Messages in a stream, all of them or those on a subject filter. */
 export async function countIn(connection: NatsConnection, stream: string, filter?: string): Promise<number> {
   const body = filter === undefined ? {} : { subjects_filter: filter };
-  const reply = await connection.request(`$JS.API.STREAM.INFO.${stream}`, JSON.stringify(body));
+  const reply = await connection.request(`$JS.API.STREAM.INFO.${stream}`, JSON.stringify(body), PATIENCE);
   const { state } = reply.json<{ state: { messages: number; subjects?: Record<string, number> } }>();
   return filter === undefined
     ? state.messages
@@ -92,6 +95,12 @@ export async function membershipOf(mesh: Mesh, connection: NatsConnection, chann
   return read.kind === 'found' ? (JSON.parse(Buffer.from(read.data).toString()) as Record<string, unknown>) : undefined;
 }
 
+/** The mark of a hand-off is stored: after it, what was handed off is not handed off again. */
+export async function hasMark(mesh: Mesh, connection: NatsConnection, member: Member): Promise<boolean> {
+  const read = await readRow({ connection, bucket: buckets(mesh.space).lanes, key: memberKey(member) });
+  return read.kind === 'found';
+}
+
 /**
  * Copies that were taken stay on DLV while their durable counts them as delivered and settled, as a broker that lost the end
  * of the stream leaves them: here by a durable that may deliver once. `replies`: where each taken copy is acknowledged.
@@ -108,13 +117,14 @@ export async function passOver(of: {
   await consumers.update(stream, durable, { max_deliver: 1 });
   for (const reply of of.replies) of.agent.publish(reply, '-NAK');
   await of.agent.flush();
-  // The durable lets go of what it may not deliver again when somebody asks it for more.
   const next = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`;
-  const nothing = await of.agent.request(next, JSON.stringify({ batch: 1, no_wait: true }));
-  if (nothing.headers?.code !== 404) throw new Error('something was pending');
-  await until(
-    async () => (await consumers.info(stream, durable)).num_ack_pending === 0,
-    'the durable lets the copies go',
-  );
+  // The durable lets go of what it may not deliver again when somebody asks it for more; who asks before the NAKs are
+  // handled is told that there is nothing, and nothing is let go.
+  const answer = await until(async () => {
+    const { headers } = await of.agent.request(next, JSON.stringify({ batch: 1, no_wait: true }), PATIENCE);
+    if (headers?.code !== 404) return 'something was pending';
+    return (await consumers.info(stream, durable)).num_ack_pending === 0 && 'let go';
+  }, 'the durable lets the copies go');
+  if (answer !== 'let go') throw new Error(answer);
   await consumers.update(stream, durable, { max_deliver: -1 });
 }

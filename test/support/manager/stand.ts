@@ -14,7 +14,7 @@ import { readGuardedRow, writeRow } from '../../../src/services/nats/rows.ts';
 import type { Mesh } from '../mesh.ts';
 
 export const FAST: Partial<ManagerNumbers> = {
-  railWaitMs: 3_000,
+  railWaitMs: 30_000,
   railFirstGapMs: 20,
   railGapLimitMs: 100,
   askAgainMs: 20,

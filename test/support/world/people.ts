@@ -73,14 +73,24 @@ export class Person {
     if (this.knows(channel).closed.has(generation)) return `${what} surfaced after its leave was answered`;
     const interval = intervals.of(channel, this.key, generation);
     if (interval === undefined) return `${what} has no membership`;
-    const inside = interval.joinCursor < seq && (interval.leaveCursor === undefined || seq <= interval.leaveCursor);
+    const { joinCursor, leaveCursor = Number.POSITIVE_INFINITY, copiesBefore } = interval;
+    // What was handed off while it was a member may be taken until its leave is answered, which takes it back first.
+    const isOnItsWay = kept.seq <= copiesBefore || this.knows(channel).leaving;
+    const inside = joinCursor < seq && (seq <= leaveCursor || isOnItsWay);
     return inside ? undefined : `${what} surfaced outside its interval ${JSON.stringify(interval)}`;
   }
 }
 
 /** Every generation that was ever written to a member row. */
+interface Interval {
+  readonly joinCursor: number;
+  readonly leaveCursor: number | undefined;
+  /** Copies up to here were handed off before the row was closed. */
+  readonly copiesBefore: number;
+}
+
 export class Intervals {
-  readonly #known = new Map<string, { joinCursor: number; leaveCursor: number | undefined }>();
+  readonly #known = new Map<string, Interval>();
 
   learn(row: {
     channel: string;
@@ -88,13 +98,17 @@ export class Intervals {
     generation: number;
     joinCursor: number;
     leaveCursor?: number | undefined;
+    copies: number;
   }) {
-    this.#known.set(`${row.channel}/${row.key}/${row.generation}`, {
+    const key = `${row.channel}/${row.key}/${row.generation}`;
+    const before = this.#known.get(key);
+    this.#known.set(key, {
       joinCursor: row.joinCursor,
       leaveCursor: row.leaveCursor,
+      copiesBefore: before?.leaveCursor === undefined ? row.copies : before.copiesBefore,
     });
   }
-  of(channel: string, key: string, generation: number) {
+  of(channel: string, key: string, generation: number): Interval | undefined {
     return this.#known.get(`${channel}/${key}/${generation}`);
   }
 }

@@ -94,7 +94,8 @@ export class World {
     const row = memberRowSchema.safeParse(JSON.parse(new TextDecoder().decode(kept.data)));
     if (place === undefined || !row.success) return void this.wrong.push(`an unreadable member row ${kept.subject}`);
     const { owner, actor, uid } = place.member;
-    this.intervals.learn({ ...row.data, channel: place.channel, key: `${owner}.${actor}.${uid}` });
+    const copies = this.broker.dlv.lastSeq;
+    this.intervals.learn({ ...row.data, channel: place.channel, key: `${owner}.${actor}.${uid}`, copies });
   }
 
   #put(stream: MemoryBroker['acl'], bucket: string, key: string, row: object): void {

@@ -53,7 +53,7 @@ export class NodeDO extends RealNodeDO {
         parkings.get(this)?.release();
         return Response.json(null);
       case '/test/trouble':
-        troubles.get(this)?.plan(JSON.parse(value));
+        troubles.get(this)?.plan(JSON.parse(value) ?? undefined);
         return Response.json(null);
       case '/test/abort':
         this.ctx.abort('reset by a test');

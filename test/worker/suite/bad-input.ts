@@ -217,11 +217,13 @@ export function badInputOver(name: string, open: () => Promise<Stage>): void {
     it('closes a socket with 1008 that sends faster than its queue takes', async () => {
       const { peer } = await ready();
       peer.quiet();
-      await stage.trouble(site.at, { match: 'FROM agents a', kind: 'hang', times: 1, hangMs: 2_500 });
+      // Each of them hangs: it cannot drain faster than it fills, however slowly the frames are read.
+      await stage.trouble(site.at, { match: 'FROM agents a', kind: 'hang', times: 300, hangMs: 2_500 });
       for (let index = 0; index < 300; index += 1)
         peer.send({ type: 'agent.recover', name: `nobody ${index}`, expected_agent_id: 'x' });
       expect(await peer.gone()).toEqual({ code: 1008, reason: 'overloaded' });
       await until(async () => (await site.providerRow('broker'))?.status === 'offline', 'the provider goes offline');
+      await stage.trouble(site.at, null);
     });
 
     it('takes a second register while the first is in flight as one more register', async () => {

@@ -151,7 +151,7 @@ export function troubledOver(name: string, open: () => Promise<Stage>): void {
       await site.agent(earlier, 'Ann');
       earlier.close();
       await until(async () => (await site.providerRow('broker'))?.status === 'offline', 'the provider goes offline');
-      await stage.trouble(site.at, { match: 'INSERT INTO node_providers', kind, times: 1, hangMs: 2_000 });
+      await stage.trouble(site.at, { match: 'INSERT INTO node_providers', kind, times: 1, hangMs: 5_000 });
       const peer = await site.open();
       expect(await peer.ask(site.registerFrame({ instance: 'i2' }))).toMatchObject({ type: 'error', code });
       expect(await peer.ask({ type: 'agent.register', name: 'Eve' })).toMatchObject({

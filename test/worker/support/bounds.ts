@@ -23,6 +23,12 @@ export const roomy = {
   HOSTED_UNBOUND_MS: '30000',
 } as const;
 
+/**
+ * Where a life is cut while it stands parked: a peer that waits there beats no heart, and may do so for as long as the
+ * machine likes. What wakes the node after the cut is another of its bounds.
+ */
+export const parkable = { ...divided, HOSTED_ATTACH_MS: '20000', HOSTED_REAP_MS: '25000' } as const;
+
 export const ATTACH_MS = Number(divided.HOSTED_ATTACH_MS);
 export const REAP_MS = Number(divided.HOSTED_REAP_MS);
 /** How often a healthy peer is heard. */

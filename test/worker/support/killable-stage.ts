@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { until } from '../../support/until.ts';
-import { divided } from './bounds.ts';
+import { parkable } from './bounds.ts';
 import { doorsOf } from './doors.ts';
 import type { Stage } from './stage.ts';
 import { workerConfig } from './workerd-stage.ts';
@@ -20,7 +20,7 @@ const env = { ...process.env, CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEN
 export async function openKillable(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'plane3-killable-'));
   const config = join(folder, 'wrangler.json');
-  const made = workerConfig({ ...divided });
+  const made = workerConfig({ ...parkable });
   const d1 = made.d1_databases.map((each) => ({ ...each, migrations_dir: resolve(each.migrations_dir) }));
   writeFileSync(config, JSON.stringify({ ...made, main: resolve(made.main), d1_databases: d1 }));
   const persisted = ['--persist-to', join(folder, 'state'), '-c', config];

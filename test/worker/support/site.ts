@@ -1,6 +1,7 @@
 /** One workspace with one node of its own on a stage: tests share a stage, and nothing else. */
 import { createHash, randomUUID } from 'node:crypto';
 import { type Row, type Statement, sql } from '../../../src/provider/storage/port.ts';
+import { until } from '../../support/until.ts';
 import { proxyTo, type TcpProxy } from './half-open.ts';
 import { CURSOR, GUIDANCE, type Heard, Peer } from './peer.ts';
 import { requested } from './requested.ts';
@@ -147,6 +148,14 @@ export class Site {
   async statuses(agent: string): Promise<readonly string[]> {
     const rows = await this.rows('SELECT status FROM deliveries WHERE agent_id = ? ORDER BY seq', agent);
     return rows.map((row) => String(row.status));
+  }
+
+  /** The rows of an agent come to stand so: a frame is out before the page after it marks its row. */
+  async marked(agent: string, statuses: readonly string[]): Promise<void> {
+    await until(
+      async () => (await this.statuses(agent)).join() === statuses.join(),
+      async () => ({ wanted: statuses, are: await this.statuses(agent) }),
+    );
   }
 
   async cursor(agent: string): Promise<number> {
