@@ -169,7 +169,9 @@ export class Ground {
   ): Promise<AddedAgent & { creds: string }> {
     const connection = await this.connect('manager');
     const by = { managerInstance: 'torture', processEpoch: 1 };
-    const added = await addAgent({ connection, keys: this.#keys, name, ...grants, by });
+    const added = await untilTaken(`agent ${name}`, () =>
+      addAgent({ connection, keys: this.#keys, name, ...grants, by }),
+    );
     const creds = credsPath(this.root, SPACE, `agents/${added.principal}`);
     keepCreds(creds, added.credential);
     const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false, timeout: PATIENCE_MS });
@@ -215,8 +217,8 @@ const provisioned = (connection: NatsConnection, of: { leaseTtlMs: number; repli
     if (outcome.kind !== 'ready') throw new Error(JSON.stringify(outcome));
   });
 
-/** A cluster needs a moment until it has a leader. */
-async function untilTaken(what: string, work: () => Promise<void>): Promise<void> {
+/** A cluster needs a moment until it has a leader, and until each of its servers knows where that is. */
+export async function untilTaken<T>(what: string, work: () => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + PATIENCE_MS; ; await pause(500)) {
     try {
       return await work();

@@ -13,7 +13,7 @@ import { judge, type Verdict } from './checker/verdict.ts';
 import { Daemon } from './daemons.ts';
 import { Deeds } from './deeds.ts';
 import { Faults } from './faults.ts';
-import { Ground, SPACE } from './ground.ts';
+import { Ground, SPACE, untilTaken } from './ground.ts';
 import type { HistoryRecord } from './history.ts';
 import { HistoryFile, readHistories } from './history-file.ts';
 import { Random } from './random.ts';
@@ -134,7 +134,10 @@ class Stage {
     this.#recorder = recorder;
     await recorder.start();
     const live = { connection, bucket: buckets(SPACE).channels, key: LIVE_CHANNEL, value: { deliveryClass: 'live' } };
-    if ((await writeRow(live)).kind !== 'stored') throw new Error('the row of the live channel could not be written');
+    await untilTaken('the row of the live channel', async () => {
+      const written = await writeRow(live);
+      if (written.kind !== 'stored') throw new Error(JSON.stringify(written));
+    });
     for (const name of DAEMONS) {
       this.#daemons.push(await Daemon.make(name, { ground, folder, file, numbers: NUMBERS, preload: planted }));
     }

@@ -1,4 +1,8 @@
-/** The provider link against a peer that does what no server of ours would: its own rules, alone. */
+/**
+ * The provider link against a peer that does what no server of ours would: its own rules, alone.
+ *
+ * Longer than 300 lines: it is one list.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { resolving } from '../support/resolver.ts';
 import { until } from '../support/until.ts';
@@ -56,10 +60,7 @@ describe('the provider link', () => {
     expect(link.told.find(({ event }) => event === 'link.waiting')?.facts.waitMs).toBeLessThanOrEqual(50_010);
     peer.answer = refusing('provider_instance_conflict', { retry_after_ms: 20 });
     const next = linked();
-    await until(
-      () => next.health.lastError,
-      () => next.health,
-    );
+    await until(() => next.health.lastError, 'its refusal');
     peer.answer = obliging();
     await next.certified('Ann');
     expect(next.health.previousError?.code).toBe('provider_instance_conflict');
