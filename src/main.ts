@@ -113,7 +113,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
 
   const gate = () => (period === undefined ? 'no serving period is open' : period.gate.why());
   const responder = (): ResponderState =>
-    !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale';
+    period === undefined || !actor.getSnapshot().hasTag('serving') ? 'unbound' : fence.holds() ? 'bound' : 'stale';
   const owed = async (): Promise<Owed | undefined> => {
     if (period === undefined) return undefined;
     const { connection, inboxPrefix } = start.residence.current;

@@ -33,6 +33,9 @@ export const managerNumbers = {
   nameWaitMs: 60_000,
   /** Longest that a request to the broker may take before it counts as unanswered. */
   effectTimeoutMs: 5_000,
+  /** Pings of the connection that its rail is bound on, and how many of them may stay unanswered. */
+  pingIntervalMs: 2_500,
+  maxPingOut: 2,
   /** A stop that takes longer than this is cut short. */
   drainMs: 2_000,
 } as const;

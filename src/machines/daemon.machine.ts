@@ -221,8 +221,6 @@ export const daemonMachine = daemon.createMachine({
             'rows.changed': { actions: { type: 'toReader', params: fact } },
             'review.asked': { actions: { type: 'toReader', params: fact } },
             'membership.asked': { actions: { type: 'toRegistry', params: fact } },
-            /** The row is not to say ready over a service that begins anew. */
-            'stores.lost': { actions: { type: 'doubtLease', params: fact } },
           },
         },
         /** Nothing is served, consumed or answered here. The record may not have been written when the doubt came. */
@@ -248,6 +246,7 @@ export const daemonMachine = daemon.createMachine({
           after: { drainLimit: '#daemon.Closing' },
           on: {
             'lease.doubted': {},
+            'stores.lost': {},
             'broker.disconnected': {},
             'connection.replaced': {},
             'effect.failed': {},
@@ -263,6 +262,8 @@ export const daemonMachine = daemon.createMachine({
           target: '.Quiesced',
           actions: { type: 'report', params: ({ event }) => ({ type: 'daemon.quiesced', why: event.why }) },
         },
+        /** The row is not to say ready over a service that begins anew. */
+        'stores.lost': { actions: { type: 'doubtLease', params: fact } },
         'broker.disconnected': doubted('the connection to the broker was lost'),
         'connection.replaced': doubted('the connection to the broker was replaced'),
         'lease.refused': {

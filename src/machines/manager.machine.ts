@@ -86,7 +86,10 @@ const manager = setup({
     keepOwner: assign({ mayRenew: true }),
     keepEpoch: assign((_, { processEpoch }: { processEpoch: number }) => ({ processEpoch })),
     keepEnd: assign((_, of: { end: ManagerEnd; message: string }) => of),
-    tellLease: sendTo('lease', (_, event: { type: 'service.ready' } | { type: 'stop.requested' }) => event),
+    tellLease: sendTo(
+      'lease',
+      (_, event: { type: 'service.ready' | 'stop.requested' } | { type: 'doubt.raised'; why: string }) => event,
+    ),
     tellProof: (_, _facts: { end: string; message: string }) => {},
     tellRepair: (_, _facts: { end: string; reason: string }) => {},
     tellRegistered: (_, _facts: { processEpoch: number; holders: number; requests: number }) => {},
@@ -259,12 +262,19 @@ export const managerMachine = manager.createMachine({
               },
               on: {
                 'lease.doubted': { target: 'Doubted', actions: { type: 'tellDoubt', params: fact } },
-                'rail.lost': { target: 'RailLost', actions: { type: 'tellDoubt', params: fact } },
+                /** The row is not to say ready over a rail that is not there. */
+                'rail.lost': {
+                  target: 'RailLost',
+                  actions: [
+                    { type: 'tellDoubt', params: fact },
+                    { type: 'tellLease', params: ({ event }) => ({ type: 'doubt.raised', why: event.why }) },
+                  ],
+                },
               },
             },
             /** Registered and open, and nothing of it is served. */
             Doubted: { on: { 'lease.held': 'Railed' } },
-            RailLost: { after: { railAgain: 'Railed' }, on: { 'lease.doubted': 'Doubted' } },
+            RailLost: { after: { railAgain: 'Railed' } },
           },
         },
 

@@ -9,11 +9,13 @@ import { readJson } from '../domain/message.ts';
 import { encodeReply, type RailReply } from '../domain/rail.ts';
 import { isReplyOf, managerSubject, readRequester } from '../domain/subjects.ts';
 import type { Journal, Stoppable } from '../services/ports.ts';
+import type { Losses } from './losses.ts';
 
 export type ManagerHandlers = { [O in ManagerOp]: (args: ManagerArgs<O>) => Promise<object> };
 
 export function serveManagerRail(of: {
   connection: NatsConnection;
+  losses: Losses;
   space: string;
   handlers: ManagerHandlers;
   /** True while an answer may be given. */
@@ -63,12 +65,11 @@ export function serveManagerRail(of: {
       if (!over) of.lost(error.message);
     },
   );
-  void connection.closed().then(() => {
-    if (!over) of.lost('its connection was closed');
-  });
+  const unheard = of.losses.hear((why) => of.lost(why));
   return {
     stop: async () => {
       over = true;
+      unheard();
       if (!connection.isClosed()) subscription.unsubscribe();
     },
   };

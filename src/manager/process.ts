@@ -1,10 +1,6 @@
 /** The manager process, put together: its machine over a workstation's keys, store and broker. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
-import type { NatsConnection } from '@nats-io/nats-core';
-import { connect } from '@nats-io/transport-node';
 import { type Actor, createActor, type InspectionEvent } from 'xstate';
-import { ledgerSchema } from '../domain/auth-rows.ts';
 import { readManagerNumbers } from '../domain/config.ts';
 import { parseSpace } from '../domain/names.ts';
 import { inboxPrefix } from '../domain/permissions.ts';
@@ -12,28 +8,19 @@ import { type ManagerEnd, managerMachine, type OpenFact, type RailHeard } from '
 import { ask, listen } from '../services/bind-effects.ts';
 import { bindLease } from '../services/bind-lease.ts';
 import { onceResolved } from '../services/bind-name-wait.ts';
-import type { Credential } from '../services/credential.ts';
 import { Fence } from '../services/fence.ts';
-import { spaceKeys } from '../services/local/auth-store.ts';
 import { systemClock } from '../services/local/clock.ts';
-import {
-  KEPT_IDENTITIES,
-  type KeptIdentity,
-  keptPrincipal,
-  managerIdentity,
-} from '../services/local/manager-identity.ts';
-import { credsPath, keepCreds, mint } from '../services/local/mint.ts';
+import { managerIdentity } from '../services/local/manager-identity.ts';
 import { processRecord } from '../services/local/process-record.ts';
-import { authenticatorOf, connectOptions } from '../services/nats/connect.ts';
 import { unresolvedName } from '../services/nats/driver-errors.ts';
 import { GatedBroker } from '../services/nats/gated-broker.ts';
 import { natsLeaseRows } from '../services/nats/lease-rows.ts';
 import type { Journal, WritableStore } from '../services/ports.ts';
-import { rowKeyOf } from './bind-family.ts';
 import { bindGateRepair, bindRegistration } from './bind-gate.ts';
 import { bindStoreProof } from './bind-rail.ts';
 import { bindRenewal } from './bind-renewal.ts';
 import { railBounds } from './embed.ts';
+import { KeptIdentities } from './kept-identities.ts';
 import { serveManagerRail } from './manager-rail.ts';
 import { managerHandlers } from './manager-work.ts';
 import { standingCredentials } from './standing.ts';
@@ -110,60 +97,12 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
   const { ports, keys, store } = station;
   const family = { endpoint: MANAGER_ENDPOINT, instance: identity.instance };
   const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
-  const kept = new Map<KeptIdentity, { credential: Credential; connection: NatsConnection }>();
   let processEpoch = 0;
 
-  /** The row is written before the credential leaves; the key is the same for every incarnation. */
-  const issueKept = async (name: KeptIdentity): Promise<Credential> => {
-    const pair = identity.pairs[name];
-    const { revoked } = await spaceKeys({ root, space, create: false });
-    const until = ((revoked[pair.publicKey] ?? 0) + 1) * 1_000;
-    // What is signed in the second of a revocation is refused with it.
-    if (until > clock.now().wallMs) await pause(until - clock.now().wallMs + 10);
-    const principal = keptPrincipal(name);
-    const profile = { profile: name === 'serve' ? 'serve' : 'manager', space, principal } as const;
-    const credential = await mint(keys, { profile, name: principal, pair });
-    const key = rowKeyOf(family, credential.publicKey);
-    const before = await ports.rows.read({ key, schema: ledgerSchema });
-    if (before.type === 'store.unanswered' || before.type === 'store.refused')
-      throw new Error(`${key}: ${before.type}`);
-    const value = {
-      credentialId: credential.publicKey,
-      holderPrincipal: principal,
-      lifecycleUid: identity.lifecycleUid,
-      state: 'active',
-      exp: credential.claims.exp ?? null,
-      sourceChain: [credential.claims.iss],
-    };
-    const written = await ports.rows.write({ key, value, expect: before.revision });
-    if (written.type !== 'written') throw new Error(`the ledger row ${key} was not written: ${written.type}`);
-    keepCreds(credsPath(root, space, `manager.${name}`), credential);
-    return credential;
-  };
-  const openKept = async (name: KeptIdentity): Promise<void> => {
-    const entry = { credential: await issueKept(name) } as { credential: Credential; connection: NatsConnection };
-    entry.connection = await connect({
-      ...connectOptions({ ...station.dial, name: `manager-${name}`, credential: entry.credential }),
-      authenticator: authenticatorOf(() => entry.credential),
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: 250,
-    });
-    kept.set(name, entry);
-  };
-  const closeKept = async (): Promise<void> => {
-    await Promise.all([...kept.values()].map(({ connection }) => connection.close().catch(() => {})));
-    kept.clear();
-  };
+  const kept = new KeptIdentities({ root, space, identity, family, station, clock, numbers });
   const own = setInterval(() => {
     void station.renewOwn().catch(() => {});
-    for (const [name, entry] of kept) {
-      void issueKept(name).then(
-        (credential) => {
-          entry.credential = credential;
-        },
-        () => {},
-      );
-    }
+    kept.renew();
   }, OWN_RENEWAL_MS);
   own.unref();
 
@@ -207,22 +146,23 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
         journal,
         ...standing,
       }),
-      openServices: ask<OpenFact, { processEpoch: number }>(async (registered) => {
+      openServices: ask<OpenFact, { processEpoch: number }>(async (registered, signal) => {
         processEpoch = registered.processEpoch;
         try {
-          await closeKept();
-          for (const name of KEPT_IDENTITIES) await openKept(name);
-          record.write();
+          await kept.open();
+          // One that was frozen past its lease would write over the record of whoever has it by now.
+          record.write(() => fence.holds() && !signal.aborted);
           return { type: 'services.open' };
         } catch (error) {
           return { type: 'services.refused', reason: error instanceof Error ? error.message : String(error) };
         }
       }),
       serveRail: listen<RailHeard, undefined>((tell) => {
-        const connection = kept.get('serve')?.connection;
-        if (connection === undefined) throw new Error('the serve identity is not connected');
+        const serve = kept.get('serve');
+        if (serve === undefined) throw new Error('the serve identity is not connected');
         return serveManagerRail({
-          connection,
+          connection: serve.connection,
+          losses: serve.losses,
           space,
           handlers,
           holds: () => fence.holds(),
@@ -233,7 +173,7 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
       }),
       closeServices: ask<{ type: 'services.closed' }, undefined>(async () => {
         record.remove();
-        await closeKept();
+        await kept.close();
         return { type: 'services.closed' };
       }),
       leaveBroker: ask<{ type: 'broker.left' }, undefined>(async () => {

@@ -79,11 +79,15 @@ describe('the record of a process', () => {
     const name = { root, what: 'delivery', space: 'main' } as const;
     mkdirSync(join(root, '.cotal'));
     const record = processRecord(name);
+    record.begin();
     writeFileSync(recordPath(name), '17\n-\n');
     record.write(() => false);
-    expect(readdirSync(join(root, '.cotal'))).toEqual(['delivery.6d61696e.pid']);
+    // It goes on being found as one that starts: somebody may want it stopped.
+    const starting = `delivery.6d61696e.starting.${process.pid}`;
+    expect(readdirSync(join(root, '.cotal')).sort()).toEqual(['delivery.6d61696e.pid', starting]);
     expect(readFileSync(recordPath(name), 'utf8')).toBe('17\n-\n');
     record.write(() => true);
+    expect(readdirSync(join(root, '.cotal'))).toEqual(['delivery.6d61696e.pid']);
     expect(readFileSync(recordPath(name), 'utf8')).toContain(`${process.pid}\n`);
   });
 

@@ -47,7 +47,8 @@ export function processRecord(name: ProcessName): ProcessRecord {
     begin: () => recordStarting(name, mine),
     write: (may) => {
       if (readIfThere(path) !== recordText(mine)) writeAtomic(path, recordText(mine), undefined, undefined, may);
-      rmSync(startingPath(name, process.pid), { force: true });
+      // Whoever may not write it goes on being found as one that starts.
+      if (readIfThere(path) === recordText(mine)) rmSync(startingPath(name, process.pid), { force: true });
     },
     remove: () => {
       if (readIfThere(path) === recordText(mine)) rmSync(path, { force: true });

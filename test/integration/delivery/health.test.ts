@@ -100,6 +100,20 @@ describe('metrics and health', () => {
     expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([503, 503]);
   });
 
+  it('say that a daemon which stops is not ready any more, however long its end takes', async () => {
+    const ended = start();
+    await until(
+      async () => (await statusOf('/readyz')) === 200,
+      () => journal.told,
+      WAIT_MS,
+    );
+    mesh.freeze();
+    daemon.stop();
+    expect(await statusOf('/readyz')).toBe(503);
+    mesh.thaw();
+    await ended;
+  });
+
   it('count posts, copies, hand-offs and confirmations, what is owed and since when, and the steps of machines', async () => {
     const ended = start();
     await until(

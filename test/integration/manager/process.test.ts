@@ -1,13 +1,17 @@
 /** The manager process, in this process, against a real daemon and a real broker. */
 import { rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import type { Msg } from '@nats-io/nats-core';
 import { expect, it } from 'vitest';
 import { endpointGateKey } from '../../../src/domain/auth-rows.ts';
+import { inboxPrefix } from '../../../src/domain/permissions.ts';
 import { managerSubject, replyPrefix } from '../../../src/domain/subjects.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
 import { openManager } from '../../../src/manager/process.ts';
 import { managerIdentity } from '../../../src/services/local/manager-identity.ts';
 import { credsPath, keepCreds, mint, openCreds } from '../../../src/services/local/mint.ts';
+import { GatedBroker } from '../../../src/services/nats/gated-broker.ts';
+import { natsLeaseRows } from '../../../src/services/nats/lease-rows.ts';
 import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { TestJournal } from '../../support/delivery/daemon.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
@@ -71,6 +75,52 @@ it('says ready only when its rail answers: on a slow line too, whoever asks at t
   });
   const ended = manager.run();
   expect(((await answered) as Msg).json()).toMatchObject({ ok: true });
+  manager.stop('SIGTERM');
+  await ended;
+  await proxy.close();
+});
+
+it('whose rail is cut off says so in its lease row, and says ready again when the rail is bound again', async () => {
+  const { root, space, url } = suite.mesh;
+  let serve: Socket | undefined;
+  const proxy = await TcpProxy.to(url, (client) => {
+    client.on('data', (bytes) => {
+      if (bytes.includes('"name":"manager-serve"')) serve = client;
+    });
+  });
+  const journal = new TestJournal();
+  const manager = await openManager({ root, space, url: proxy.url, journal, env: {} });
+  const ended = manager.run();
+  const state = () => JSON.stringify([manager.actor.getSnapshot().value, journal.told.slice(-5)]);
+  await until(() => manager.actor.getSnapshot().hasTag('serving'), state, PATIENT);
+
+  const credential = await suite.mesh.credsFor('manager', { principal: 'local.rival' });
+  const connection = await suite.mesh.connect(credential);
+  const broker = new GatedBroker({
+    connection,
+    inboxPrefix: inboxPrefix(credential.publicKey),
+    gate: () => undefined,
+    timeoutMs: PATIENT,
+  });
+  const said: (boolean | undefined)[] = [];
+  const watch = natsLeaseRows({ broker, space, whose: 'manager' }).watch({
+    bound: () => said.push(undefined),
+    row: ({ row }) => said.push(row?.ready),
+    gone: () => {},
+    lost: () => {},
+  });
+  await until(() => said.length > 0, 'the watch');
+  serve?.destroy();
+  await until(
+    () => said.includes(false) && said.at(-1) === true,
+    () => `${said}: ${state()}`,
+    PATIENT,
+  );
+  await until(() => manager.actor.getSnapshot().hasTag('serving'), state, PATIENT);
+  expect(journal.told.filter(({ name }) => name === 'manager.doubt').map(({ facts }) => facts.why)).toEqual([
+    'its connection was lost',
+  ]);
+  await watch.stop();
   manager.stop('SIGTERM');
   await ended;
   await proxy.close();

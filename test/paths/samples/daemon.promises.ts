@@ -296,7 +296,8 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
   {
     clause: 'M1',
     says: 'stores that cannot be followed any more are a doubt: the service ends with the ready of its row, and begins anew',
-    when: (step) => step.before.is('Leased.Serving') && step.heard('stores.lost'),
+    when: (step) =>
+      (step.before.is('Leased.Serving') || step.before.is('Leased.Preparing')) && step.heard('stores.lost'),
     holds: (step) => {
       const doubt = sent(step, 'lease', 'doubt.raised');
       return (doubt?.kind === 'send' && doubt.event.why === step.fact.why) || 'it routes by old news';

@@ -149,15 +149,16 @@ const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'MG3',
-    says: 'a rail that was lost is bound again after a rest, unless the lease is in doubt',
+    says: 'a rail that was lost is a doubt of the lease too, and is bound again after a rest',
     when: (step) =>
-      step.before.begun &&
-      ((step.before.is(RAILED) && step.heard('rail.lost')) ||
-        (step.before.is('Running.Up.RailLost') && step.heard('lease.doubted'))),
+      (step.before.begun && step.before.is(RAILED) && step.heard('rail.lost')) || told(step, 'doubt.raised'),
     holds: (step) =>
-      (step.heard('rail.lost')
-        ? step.after.is('Running.Up.RailLost') && step.armed('railAgain') && !step.after.running('renewal')
-        : step.after.is('Running.Up.Doubted')) || 'it is not',
+      (step.after.is('Running.Up.RailLost') &&
+        step.armed('railAgain') &&
+        !step.after.running('renewal') &&
+        told(step, 'doubt.raised') &&
+        JSON.stringify(step.effects).includes(String(step.fact.why))) ||
+      'it is not',
   },
   {
     clause: 'MG4',
