@@ -262,10 +262,11 @@ export class Agent {
     }
   }
 
-  /** Ends everything: what was pulled goes back, memberships stay as the registry has them. */
+  /** Ends everything: what was pulled goes back, memberships stay as the registry has them. Confirmations are waited for. */
   async close(): Promise<void> {
     this.#presence.stop();
     await this.#inbox.close({ reason: 'it was closed', asked: true });
+    await this.#receiver.confirmed();
     this.#memberships.stop();
     this.#watch.stop();
     await this.#link.close();

@@ -40,6 +40,8 @@ export class Inbox {
   readonly #setting: InboxSetting;
   #ring: () => void = () => {};
   #reading: Promise<void> | undefined;
+  /** While the loop is suspended at a post that it handed out: ends it in its place, as it does not run until it is asked. */
+  #endAtPost: (() => Promise<void>) | undefined;
   #closed: { reason: string; asked: boolean } | undefined;
 
   constructor(setting: InboxSetting) {
@@ -51,11 +53,14 @@ export class Inbox {
     this.#ring();
   }
 
-  /** Ends whoever reads: quietly where that was asked for, else with the reason as an error. */
+  /**
+   * Ends whoever reads: quietly where that was asked for, else with the reason as an error. A loop whose caller has a post in
+   * hand is not waited for: this caller may be the one who closes.
+   */
   async close(closed: { reason: string; asked: boolean }): Promise<void> {
     this.#closed ??= closed;
     this.#ring();
-    await this.#reading;
+    await (this.#endAtPost?.() ?? this.#reading);
   }
 
   /**
@@ -70,8 +75,8 @@ export class Inbox {
     signal,
   }: ReadOptions = {}): AsyncGenerator<Surfaced, void, void> {
     const { link, copies, receiver, member, isWanted } = this.#setting;
-    if (this.#reading !== undefined) throw new Plane3Error('client.reading', { member });
     if (this.#closed !== undefined) throw new Plane3Error('client.closed', { member, reason: this.#closed.reason });
+    if (this.#reading !== undefined) throw new Plane3Error('client.reading', { member });
     const { promise, resolve: finished } = Promise.withResolvers<void>();
     this.#reading = promise;
     const ring = () => this.#ring();
@@ -83,12 +88,19 @@ export class Inbox {
     let lastEnd: PullEnd | undefined;
     let taken = 0;
     let quietSince = performance.now();
+    const giveBack = async () => {
+      await pull?.cancel();
+      receiver.giveBack();
+      await link.flush();
+    };
     try {
       while (taken < limit && signal?.aborted !== true && this.#closed === undefined) {
         const post = receiver.take(isWanted);
         if (post !== undefined) {
           taken++;
+          this.#endAtPost = giveBack;
           yield post;
+          this.#endAtPost = undefined;
           quietSince = performance.now();
           continue;
         }
@@ -131,9 +143,8 @@ export class Inbox {
     } finally {
       signal?.removeEventListener('abort', ring);
       stopHearing();
-      await pull?.cancel();
-      receiver.giveBack();
-      await link.flush();
+      this.#endAtPost = undefined;
+      await giveBack();
       this.#ring = () => {};
       this.#reading = undefined;
       finished();

@@ -82,6 +82,7 @@ export class Receiver {
   #queue: Announced[] = [];
   #waitingLive = 0;
   #nameless = 0;
+  readonly #confirming = new Set<Promise<Confirmed>>();
   /** Posts that came again and were not announced. */
   duplicates = 0;
 
@@ -192,8 +193,15 @@ export class Receiver {
     return outcomes.find(({ kind }) => kind === 'unanswered') ?? sighting.settled;
   }
 
+  /** Resolves when no confirmation is under way: each ends with an answer, or without one in its time. */
+  async confirmed(): Promise<void> {
+    while (this.#confirming.size > 0) await Promise.allSettled(this.#confirming);
+  }
+
   async #confirm(sighting: Sighting, copy: CopyInHand): Promise<Confirmed> {
-    const outcome = await copy.confirm();
+    const confirming = copy.confirm();
+    this.#confirming.add(confirming);
+    const outcome = await confirming.finally(() => this.#confirming.delete(confirming));
     if (outcome.kind !== 'confirmed') return outcome;
     if (sighting.copies.get(copy.copySeq) === copy) sighting.copies.delete(copy.copySeq);
     sighting.settled = outcome;

@@ -168,6 +168,34 @@ describe('the inbox', () => {
     await expect(back.read().next()).rejects.toMatchObject({ code: 'client.closed' });
   });
 
+  it('is closed by whoever has a post in hand, in the loop and beside it; what was pulled is there for the next one', async () => {
+    const { bob, back } = await owed(['one', 'two', 'three']);
+    const seen: unknown[] = [];
+    for await (const post of back.read({ follow: true })) {
+      seen.push(textOf(post));
+      await back.close();
+    }
+    expect(seen).toEqual(['one']);
+    const beside = await ground.connect(bob);
+    const reading = beside.read({ follow: true });
+    expect((await reading.next()).done).toBe(false);
+    await beside.close();
+    await expect(beside.read().next()).rejects.toMatchObject({ code: 'client.closed' });
+    expect(await reading.next()).toMatchObject({ done: true });
+    const rest = await readAll(await ground.connect(bob), { idleMs: 0 });
+    expect(rest.map(textOf).sort()).toEqual(['one', 'three', 'two']);
+  });
+
+  it('waits on its close for the confirmation of what is in hand, and for its answer', async () => {
+    const { bob, back } = await owed(['one', 'two']);
+    const reading = back.read({ follow: true });
+    const first = (await reading.next()).value ?? undefined;
+    const confirming = first?.confirm();
+    await back.close();
+    expect(await confirming).toEqual({ kind: 'confirmed' });
+    expect((await readAll(await ground.connect(bob), { idleMs: 0 })).map(textOf)).toEqual(['two']);
+  });
+
   it('is refused where the durable is gone; it is never made by the agent', async () => {
     const { bob, back } = await owed([]);
     const manager = await jetstreamManager(await ground.mesh.connect('manager'), { checkAPI: false });
