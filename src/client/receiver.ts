@@ -151,6 +151,11 @@ export class Receiver {
       const { sighting, post, copy } = next;
       sighting.waiting = false;
       if (!post.durable) this.#waitingLive--;
+      if (sighting.surfaced) {
+        // It was queued again before the caller confirmed it, which confirmed this copy too.
+        this.duplicates++;
+        continue;
+      }
       if (copy === undefined || isWanted(copy)) return post;
       sighting.copies.delete(copy.copySeq);
       if (sighting.copies.size === 0) this.#sightings.delete(sighting.key);
@@ -186,7 +191,10 @@ export class Receiver {
   async #surfaced(sighting: Sighting): Promise<Confirmed> {
     const current = this.#sightings.get(sighting.key);
     // It was forgotten and came again meanwhile: what came again is the same post.
-    if (current !== undefined && current !== sighting) for (const copy of current.copies) sighting.copies.set(...copy);
+    if (current !== undefined && current !== sighting) {
+      for (const copy of current.copies) sighting.copies.set(...copy);
+      current.surfaced = true;
+    }
     sighting.surfaced = true;
     this.#touch(sighting);
     const outcomes = await Promise.all([...sighting.copies.values()].map((copy) => this.#confirm(sighting, copy)));

@@ -148,6 +148,28 @@ describe('the receiver', () => {
     expect([takeAll(), again.confirmed]).toEqual([[], 1]);
   });
 
+  it('does not hand out again what the caller confirmed while its redelivery was queued', async () => {
+    const { receiver, takeAll } = receiverOf();
+    receiver.offerCopy(post('a'), copyOf(1));
+    const first = receiver.take();
+    const again = copyOf(1, { redelivered: true });
+    receiver.offerCopy(post('a'), again);
+    expect(await first?.confirm()).toEqual({ kind: 'confirmed' });
+    expect([takeAll(), again.confirmed, receiver.duplicates]).toEqual([[], 1, 1]);
+  });
+
+  it('does not hand it out again either where it was forgotten meanwhile', async () => {
+    const { receiver, takeAll } = receiverOf({ remembered: 1 });
+    receiver.offerLive(post('a'));
+    const first = receiver.take();
+    receiver.offerLive(post('b'));
+    takeAll();
+    const copy = copyOf(1);
+    receiver.offerCopy(post('a'), copy);
+    await first?.confirm();
+    expect([takeAll(), copy.confirmed]).toEqual([[], 1]);
+  });
+
   it('never takes two posts without an id for one, but knows a copy by its own sequence', async () => {
     const { receiver, takeAll } = receiverOf();
     receiver.offerCopy(post(''), copyOf(1));
