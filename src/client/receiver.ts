@@ -126,7 +126,9 @@ export class Receiver {
     if (known?.surfaced === true) {
       this.duplicates++;
       this.#touch(known);
-      void copy.confirm();
+      // In place of the one whose confirmation was not answered.
+      known.copies.set(copy.copySeq, copy);
+      void this.#confirm(known, copy);
       return;
     }
     const sighting = known ?? this.#remember(key);
@@ -229,11 +231,14 @@ export class Receiver {
     this.#forget();
   }
 
-  /** The oldest go first; not those that wait to be taken, and not those with a copy in hand, which the broker bounds. */
+  /**
+   * The oldest go first; not those that wait to be taken, and not those with a copy in hand, which the broker bounds. A copy
+   * whose confirmation was not answered is not in hand: where the broker took it all the same, it never comes again.
+   */
   #forget(): void {
     if (this.#sightings.size <= this.#setting.remembered) return;
-    for (const [key, { waiting, copies }] of this.#sightings) {
-      if (waiting || copies.size > 0) continue;
+    for (const [key, { surfaced, waiting, copies }] of this.#sightings) {
+      if (waiting || (copies.size > 0 && !surfaced)) continue;
       this.#sightings.delete(key);
       if (this.#sightings.size <= this.#setting.remembered) return;
     }

@@ -148,6 +148,18 @@ describe('the receiver', () => {
     expect([takeAll(), again.confirmed]).toEqual([[], 1]);
   });
 
+  it.each(['again', 'never again'])('forgets in its turn what was confirmed without an answer and came %s', async (comes) => {
+    const { receiver, takeAll } = receiverOf({ remembered: 1 });
+    receiver.offerCopy(post('a'), copyOf(1, { answer: { kind: 'unanswered', why: 'timeout' } }));
+    await receiver.take()?.confirm();
+    if (comes === 'again') receiver.offerCopy(post('a'), copyOf(1, { redelivered: true }));
+    for (const id of ['b', 'c']) {
+      receiver.offerLive(post(id));
+      await takeAll()[0]?.confirm();
+    }
+    expect([receiver.size, receiver.knows(post('a')), receiver.knows(post('c'))]).toEqual([1, false, true]);
+  });
+
   it('does not hand out again what the caller confirmed while its redelivery was queued', async () => {
     const { receiver, takeAll } = receiverOf();
     receiver.offerCopy(post('a'), copyOf(1));
