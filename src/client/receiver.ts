@@ -18,13 +18,20 @@ export type Confirmed =
   /** The broker did not answer. The copy comes again and is confirmed then, without being announced. */
   | { kind: 'unanswered'; why: string };
 
+/**
+ * What a copy without an id is known by. Its own sequence is not enough: a broker that lost the end of its store gives
+ * sequences out again, to copies of other posts.
+ */
+const namelessKey = ({ ts }: Message, { copySeq, channel, seq, generation }: CopyInHand): string =>
+  JSON.stringify(['copy', copySeq, channel, seq, generation, ts]);
+
 /** A durable copy in hand: what can be done with it. */
 export interface CopyInHand {
   readonly channel: string;
   /** Sequence of the post on the channel. */
   readonly seq: number;
   readonly generation: number;
-  /** Sequence of the copy itself: the same at every redelivery. */
+  /** Sequence of the copy itself: the same at every redelivery; another copy's too after a broker lost the end of its store. */
   readonly copySeq: number;
   readonly redelivered: boolean;
   confirm(): Promise<Confirmed>;
@@ -121,7 +128,7 @@ export class Receiver {
   }
 
   offerCopy(message: Message, copy: CopyInHand): void {
-    const key = sightingKey(message) ?? `copy ${copy.copySeq}`;
+    const key = sightingKey(message) ?? namelessKey(message, copy);
     const known = this.#sightings.get(key);
     if (known?.surfaced === true) {
       this.duplicates++;

@@ -18,11 +18,11 @@ interface TestCopy extends CopyInHand {
 }
 const copyOf = (
   copySeq: number,
-  more: { redelivered?: boolean; answer?: Confirmed; generation?: number } = {},
+  more: { redelivered?: boolean; answer?: Confirmed; generation?: number; seq?: number } = {},
 ): TestCopy => {
   const copy: TestCopy = {
     channel: 'team',
-    seq: 100 + copySeq,
+    seq: more.seq ?? 100 + copySeq,
     generation: more.generation ?? 1,
     copySeq,
     redelivered: more.redelivered ?? false,
@@ -194,6 +194,15 @@ describe('the receiver', () => {
     const again = copyOf(1, { redelivered: true });
     receiver.offerCopy(post(''), again);
     expect([takeAll(), again.confirmed]).toEqual([[], 1]);
+  });
+
+  it('takes a copy without an id for another one where the broker gave its sequence out again', async () => {
+    const { receiver, takeAll } = receiverOf();
+    receiver.offerCopy(post(''), copyOf(1, { seq: 7 }));
+    await receiver.take()?.confirm();
+    const other = copyOf(1, { seq: 8 });
+    receiver.offerCopy(post(''), other);
+    expect([takeAll().map(({ seq }) => seq), other.confirmed]).toEqual([[8], 0]);
   });
 
   it('takes the same id of another sender, or on another channel, for another post', () => {
