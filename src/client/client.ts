@@ -178,14 +178,15 @@ export class Agent {
     if (backfill > 0) {
       const { items } = await this.history(channel, { limit: backfill });
       for (const { seq, msg } of items) {
-        if (msg.from.id !== this.principal) this.#receiver.offerBackfill(msg, seq);
+        if (msg.from.id !== this.principal) this.#memberships.backfill(msg, seq);
       }
     }
     return standing;
   }
 
   /**
-   * Leaves a channel. The generation that is closed is named; what was still owed of it is dropped and never surfaces.
+   * Leaves a channel. The generation that is closed is named; what was still owed of it is dropped and never surfaces, nor
+   * does what came live or as history and was not read yet.
    * `left` false: the daemon did not answer, or refused, as `reason` says; where it did not answer, it is asked again.
    */
   leave(channel: string) {

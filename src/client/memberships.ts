@@ -52,7 +52,8 @@ export class Memberships {
   readonly #setting: MembershipsSetting;
   readonly #machine: ReturnType<typeof bindMembership>;
   readonly #actors = new Map<string, Membership>();
-  readonly #held = new Set<NodeJS.Timeout>();
+  /** Live posts that wait for their copies, and of which channel. */
+  readonly #held = new Map<NodeJS.Timeout, string>();
 
   constructor(setting: MembershipsSetting) {
     this.#setting = setting;
@@ -86,8 +87,13 @@ export class Memberships {
   isSurfaceable({ channel, generation }: CopyInHand): boolean {
     const snapshot = this.#actors.get(channel)?.getSnapshot();
     if (snapshot === undefined) return true;
-    const leaving = snapshot.matches('Closing') || snapshot.hasTag('left');
-    return isSurfaceable(snapshot.context.backstop, generation, leaving);
+    return isSurfaceable(snapshot.context.backstop, generation, isLeft(snapshot));
+  }
+
+  /** History of the channel that was asked for at a join: it surfaces where the channel was not left meanwhile. */
+  backfill(message: Message, seq: number): void {
+    const snapshot = this.#actors.get(message.channel)?.getSnapshot();
+    if (snapshot !== undefined && !isLeft(snapshot)) this.#setting.receiver.offerBackfill(message, seq);
   }
 
   /** The connection is back. */
@@ -96,7 +102,7 @@ export class Memberships {
   }
 
   stop(): void {
-    for (const timer of this.#held) clearTimeout(timer);
+    for (const timer of this.#held.keys()) clearTimeout(timer);
     for (const actor of this.#actors.values()) actor.stop();
   }
 
@@ -107,6 +113,7 @@ export class Memberships {
     this.#actors.set(channel, actor);
     let told = lasting(standingOf(actor.getSnapshot()));
     actor.subscribe((snapshot) => {
+      if (isLeft(snapshot)) this.#drop(channel);
       const standing = standingOf(snapshot);
       if (!snapshot.hasTag('settled') || lasting(standing) === told) return;
       told = lasting(standing);
@@ -114,6 +121,16 @@ export class Memberships {
     });
     actor.start();
     return actor;
+  }
+
+  /** What came of a channel that is left, and has not surfaced: its copies are passed over one by one, the rest ends here. */
+  #drop(channel: string): void {
+    for (const [timer, of] of this.#held) {
+      if (of !== channel) continue;
+      clearTimeout(timer);
+      this.#held.delete(timer);
+    }
+    this.#setting.receiver.dropUncopied(channel);
   }
 
   #tell(standing: Standing): void {
@@ -138,9 +155,12 @@ export class Memberships {
       this.#held.delete(timer);
       receiver.offerLive(message);
     }, preferDurableMs);
-    this.#held.add(timer);
+    this.#held.set(timer, message.channel);
   }
 }
+
+/** Left, or about to be: nothing of the channel surfaces any more. */
+const isLeft = (snapshot: Snapshot): boolean => snapshot.matches('Closing') || snapshot.hasTag('left');
 
 /** What of a standing is news when it is another: not its age. */
 function lasting({ unestablishedMs: _age, ...rest }: Standing): string {

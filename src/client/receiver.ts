@@ -171,6 +171,16 @@ export class Receiver {
     }
   }
 
+  /** Forgets what of a channel waits without a copy: the channel was left, and nobody owes it. */
+  dropUncopied(channel: string): void {
+    const isDropped = ({ post }: Announced) => !post.durable && post.channel === channel;
+    for (const { sighting } of this.#queue.filter(isDropped)) {
+      this.#waitingLive--;
+      this.#sightings.delete(sighting.key);
+    }
+    this.#queue = this.#queue.filter((each) => !isDropped(each));
+  }
+
   /** How many posts wait to be taken. */
   get waiting(): number {
     return this.#queue.length;

@@ -239,6 +239,19 @@ describe('the receiver', () => {
     expect([unwanted.confirmed, unwanted.givenBack]).toEqual([0, 0]);
   });
 
+  it('forgets what of one channel waits without a copy, and nothing else', () => {
+    const { receiver, seen, takeAll } = receiverOf({ waitingLive: 2 });
+    receiver.offerLive(post('a'));
+    receiver.offerBackfill(post('b'), 7);
+    receiver.dropUncopied('team');
+    receiver.offerCopy(post('c'), copyOf(1));
+    receiver.offerLive(post('d', { channel: 'news' }));
+    receiver.dropUncopied('team');
+    receiver.offerBackfill(post('a'), 6);
+    expect(takeAll().map(({ message }) => message.id)).toEqual(['c', 'd', 'a']);
+    expect(seen.dropped).toBe(0);
+  });
+
   it('remembers a bounded number of posts, however many come', () => {
     const { receiver, takeAll } = receiverOf({ remembered: 10 });
     for (let n = 0; n < 1_000; n++) {
