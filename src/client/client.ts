@@ -25,7 +25,7 @@ import { Tally } from '../services/tally.ts';
 import { OwnCopies } from './copies.ts';
 import { Inbox, type ReadOptions } from './inbox.ts';
 import { Link } from './link.ts';
-import { Memberships, type Standing } from './memberships.ts';
+import { type Left, Memberships, type Standing } from './memberships.ts';
 import { type AgentOptions, whoIs } from './options.ts';
 import { PlaneWatch } from './plane-watch.ts';
 import { type Posted, type PostRequest, post } from './posting.ts';
@@ -171,9 +171,10 @@ export class Agent {
    * changes nothing.
    *
    * @param backfill Posts of the channel's history to surface too, marked `backfill`; at most 200. Needs a daemon.
-   * @throws Plane3Error `name.channel…`, `join.refused` where the broker denies the subscription.
+   * @throws Plane3Error `name.channel…`, `join.refused` where the broker denies the subscription, `client.closed`.
    */
   async join(channel: string, { backfill = 0 }: { backfill?: number } = {}): Promise<Standing> {
+    this.#mustBeOpen();
     const standing = await this.#memberships.join(parseChannel(channel));
     if (backfill > 0) {
       const { items } = await this.history(channel, { limit: backfill });
@@ -188,8 +189,10 @@ export class Agent {
    * Leaves a channel. The generation that is closed is named; what was still owed of it is dropped and never surfaces, nor
    * does what came live or as history and was not read yet.
    * `left` false: the daemon did not answer, or refused, as `reason` says; where it did not answer, it is asked again.
+   * @throws Plane3Error `name.channel…`, `client.closed`.
    */
-  leave(channel: string) {
+  async leave(channel: string): Promise<Left> {
+    this.#mustBeOpen();
     return this.#memberships.leave(parseChannel(channel));
   }
 
@@ -200,14 +203,19 @@ export class Agent {
 
   /**
    * Durable memberships as the registry has them, left ones included.
-   * @throws Plane3Error `rail.silent`, `rail.refused`, `rail.unreadable`.
+   * @throws Plane3Error `rail.silent`, `rail.refused`, `rail.unreadable`, `client.closed`.
    */
   async memberships(): Promise<DataOf<'listMemberships'>['memberships']> {
     return (await this.#ask('listMemberships', { lifecycleUid: this.member.uid })).memberships;
   }
 
-  /** Publishes a post. See `PostRequest`, and `DeliveryTier` for what the answer means and does not mean. */
-  post(request: PostRequest): Promise<Posted> {
+  /**
+   * Publishes a post. See `PostRequest`, and `DeliveryTier` for what the answer means and does not mean.
+   * @throws Plane3Error `post.malformed`, `post.denied`, `post.refused`, `post.unanswered` where nobody knows whether it was
+   *   stored, `client.closed` where it was not sent.
+   */
+  async post(request: PostRequest): Promise<Posted> {
+    this.#mustBeOpen();
     const { broker } = this.#link;
     const { space, principal, name, open } = this;
     return post({ broker, space, principal, name, rows: this.#rows, open }, request);
@@ -216,7 +224,8 @@ export class Agent {
   /**
    * The newest posts of a channel, oldest first; `complete` false where older ones did not fit the reply.
    * @param limit 100 unless told, at most 200.
-   * @throws Plane3Error `rail.refused` where the read ACL does not cover the channel, `rail.silent` without a daemon.
+   * @throws Plane3Error `rail.refused` where the read ACL does not cover the channel, `rail.silent` without a daemon,
+   *   `client.closed`.
    */
   history(channel: string, { limit }: { limit?: number } = {}): Promise<DataOf<'readHistory'>> {
     return this.#ask('readHistory', { channel: parseChannel(channel), ...(limit === undefined ? {} : { limit }) });
@@ -224,7 +233,7 @@ export class Agent {
 
   /**
    * What is owed to this agent.
-   * @throws Plane3Error `rail.silent` without a daemon: then it is not known, which is not the same as none.
+   * @throws Plane3Error `rail.silent` without a daemon: then it is not known, which is not the same as none; `client.closed`.
    */
   pendingCount(): Promise<DataOf<'pendingCount'>> {
     return this.#ask('pendingCount', {});
@@ -246,6 +255,7 @@ export class Agent {
   }
 
   async #ask<O extends DeliveryOp>(op: O, args: Parameters<typeof askRail<O>>[0]['args']): Promise<DataOf<O>> {
+    this.#mustBeOpen();
     const { broker } = this.#link;
     const answer = await askRail({ broker, space: this.space, principal: this.principal, op, args });
     const rail = 'ctl.delivery';
@@ -257,13 +267,23 @@ export class Agent {
       case 'denied':
         throw new Plane3Error('rail.refused', { op, reason: `the broker denied ${answer.subject}`, code: 'denied' });
       case 'silent':
+        this.#mustBeOpen();
         throw new Plane3Error('rail.silent', { op, rail, reason: answer.why });
       case 'unreadable':
         throw new Plane3Error('rail.unreadable', { op, rail });
     }
   }
 
-  /** Ends everything: what was pulled goes back, memberships stay as the registry has them. Confirmations are waited for. */
+  /** @throws Plane3Error `client.closed` from `close()` on, or when the connection was closed for good. */
+  #mustBeOpen(): void {
+    const reason = this.#inbox.closedBecause;
+    if (reason !== undefined) throw new Plane3Error('client.closed', { member: this.principal, reason });
+  }
+
+  /**
+   * Ends everything: what was pulled goes back, memberships stay as the registry has them. Confirmations under way are waited
+   * for; questions and joins end with `client.closed`.
+   */
   async close(): Promise<void> {
     this.#presence.stop();
     await this.#inbox.close({ reason: 'it was closed', asked: true });

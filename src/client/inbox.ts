@@ -48,6 +48,11 @@ export class Inbox {
     this.#setting = setting;
   }
 
+  /** Why it is closed; undefined while it is not. */
+  get closedBecause(): string | undefined {
+    return this.#closed?.reason;
+  }
+
   /** There is something to look at: a post was announced, the connection is back. */
   ring(): void {
     this.#ring();

@@ -63,7 +63,7 @@ export class Memberships {
   async join(channel: string): Promise<Standing> {
     const actor = this.#actorOf(channel);
     actor.send({ type: 'join.requested' });
-    const outcome = await settled(actor);
+    const outcome = await this.#settled(actor);
     if (outcome.hasTag('left')) {
       const member = principalOf(this.#setting.member);
       throw new Plane3Error('join.refused', { member, channel, reason: outcome.context.why });
@@ -74,9 +74,16 @@ export class Memberships {
   async leave(channel: string): Promise<Left> {
     const actor = this.#actorOf(channel);
     actor.send({ type: 'leave.requested' });
-    const { context, ...outcome } = await settled(actor);
+    const { context, ...outcome } = await this.#settled(actor);
     const left = outcome.value === 'Left' && context.why === '';
     return { channel, left, dropped: context.dropped, ...(context.why === '' ? {} : { reason: context.why }) };
+  }
+
+  /** @throws Plane3Error `client.closed` where it was stopped before an outcome was known. */
+  async #settled(actor: Membership): Promise<Snapshot> {
+    const outcome = await settled(actor);
+    if (outcome.status === 'active') return outcome;
+    throw new Plane3Error('client.closed', { member: principalOf(this.#setting.member), reason: 'it was closed' });
   }
 
   standings(): Standing[] {
@@ -167,10 +174,12 @@ function lasting({ unestablishedMs: _age, ...rest }: Standing): string {
   return JSON.stringify(rest);
 }
 
-/** Resolves as soon as an outcome is known; that may be now. */
-function settled(actor: Membership): Promise<Snapshot> {
+/** Resolves as soon as an outcome is known, or none will be, as the actor was stopped. */
+async function settled(actor: Membership): Promise<Snapshot> {
+  // What was sent by whoever is being told of a state is taken in when everybody has been told of it.
+  await undefined;
   const now = actor.getSnapshot();
-  if (now.hasTag('settled')) return Promise.resolve(now);
+  if (now.status !== 'active' || now.hasTag('settled')) return now;
   return new Promise((resolve) => {
     const subscription = actor.subscribe({
       next: (snapshot) => {

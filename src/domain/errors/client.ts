@@ -30,7 +30,7 @@ export const clientErrors = defineErrors({
   'client.closed': {
     kind: 'refuse',
     template: 'the client of {member} is closed: {reason}',
-    help: 'Nothing was sent. Connect again.',
+    help: 'Nothing more is sent; what was under way may have been done. Connect again.',
   },
   'join.refused': {
     kind: 'refuse',

@@ -2,7 +2,7 @@
  * Asking a rail. The reply is awaited under the request's own subtree. Three things can come of it and are kept apart: an
  * answer, a refusal with the daemon's reason, and silence, after which nothing is known.
  */
-import { type Msg, nuid } from '@nats-io/nats-core';
+import { type Msg, type NatsConnection, nuid } from '@nats-io/nats-core';
 import { readJson, shaped } from '../../domain/message.ts';
 import {
   type AdminOp,
@@ -45,11 +45,36 @@ export async function askRail<O extends DeliveryOp | AdminOp>(asked: RailQuestio
   const subject = railSubject(space, railOf(op), principal);
   const body = JSON.stringify({ op, args, from: { id: principal, name: principal.slice(principal.indexOf('.') + 1) } });
   const reply = `${replyPrefix(subject)}${nuid.next()}`;
+  const { connection } = broker;
   try {
-    return readAnswer(op, await broker.connection.request(subject, body, { timeout: timeoutMs, noMux: true, reply }));
+    const asking = connection.request(subject, body, { timeout: timeoutMs, noMux: true, reply });
+    const message = await orClosed(connection, asking);
+    return message === undefined ? { kind: 'silent', why: 'disconnected' } : readAnswer(op, message);
   } catch (error) {
     return failureOf(error);
   }
+}
+
+/** Who waits for an answer, by connection: one listener a connection, however many ask in the time of it. */
+const waiting = new WeakMap<NatsConnection, Set<() => void>>();
+
+/**
+ * The answer; undefined where the connection was closed before it. The client library ends the subscription of such a request
+ * then, and its time limit with it, and says nothing.
+ */
+function orClosed(connection: NatsConnection, asking: Promise<Msg>): Promise<Msg | undefined> {
+  const ends = waiting.get(connection) ?? new Set();
+  if (!waiting.has(connection)) {
+    waiting.set(connection, ends);
+    void connection.closed().then(() => {
+      for (const end of ends) end();
+    });
+  }
+  return new Promise((resolve, reject) => {
+    const end = () => resolve(undefined);
+    ends.add(end);
+    void asking.then(resolve, reject).finally(() => ends.delete(end));
+  });
 }
 
 function readAnswer<O extends DeliveryOp | AdminOp>(op: O, message: Msg): RailAnswer<O> {
