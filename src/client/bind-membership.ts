@@ -1,5 +1,6 @@
 /** The machine of a membership over the agent's connection: live subscription, registry, plane. */
 
+import { carriedSize } from '../domain/entry.ts';
 import type { Message } from '../domain/message.ts';
 import { readPost } from '../domain/message.ts';
 import type { Member } from '../domain/names.ts';
@@ -26,8 +27,8 @@ export interface MembershipServices {
   readonly tally: Tally;
   /** Open mode: there is nobody to ask for a backstop. */
   readonly open: boolean;
-  /** A live post of a channel that is joined. */
-  live(message: Message): void;
+  /** A live post of a channel that is joined. `copied`: it is not too large for a durable copy. */
+  live(message: Message, copied: boolean): void;
 }
 
 const OPEN_MODE = 'open mode is live-only: there is no delivery daemon';
@@ -150,7 +151,9 @@ function subscribe(of: MembershipServices, channel: string, tell: (fact: LiveFac
         tally.add('client.poison-posts', read.why);
         if (tally.get('client.poison-posts', read.why) === 1)
           journal.tell('client.poison-post', { channel, why: read.why });
-      } else if (read.channel === channel && read.principal !== principalOf(member)) live(read.message);
+      } else if (read.channel === channel && read.principal !== principalOf(member)) {
+        live(read.message, carriedSize(message.data, channel) <= link.broker.maxPayload);
+      }
     },
   });
   void subscription.closed.then(() => end({ type: 'live.lost', reason: 'the subscription was closed' }));

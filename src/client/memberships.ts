@@ -57,7 +57,7 @@ export class Memberships {
 
   constructor(setting: MembershipsSetting) {
     this.#setting = setting;
-    this.#machine = bindMembership({ ...setting, live: (message) => this.#live(message) });
+    this.#machine = bindMembership({ ...setting, live: (message, copied) => this.#live(message, copied) });
   }
 
   async join(channel: string): Promise<Standing> {
@@ -151,13 +151,13 @@ export class Memberships {
 
   /**
    * A live post surfaces at once, or waits a moment for its durable copy, which carries its sequence. One without an id could
-   * not be told from its copy: where a copy is owed, that one surfaces.
+   * not be told from its copy: where a copy is owed, that one surfaces. What is too large for a copy is owed to nobody.
    */
-  #live(message: Message): void {
+  #live(message: Message, copied: boolean): void {
     const { receiver, preferDurableMs } = this.#setting;
-    const durable = this.#actors.get(message.channel)?.getSnapshot().hasTag('durable') === true;
-    if (durable && message.id === '') return;
-    if (!durable || preferDurableMs === 0) return receiver.offerLive(message);
+    const owed = copied && this.#actors.get(message.channel)?.getSnapshot().hasTag('durable') === true;
+    if (owed && message.id === '') return;
+    if (!owed || preferDurableMs === 0) return receiver.offerLive(message);
     const timer = setTimeout(() => {
       this.#held.delete(timer);
       receiver.offerLive(message);

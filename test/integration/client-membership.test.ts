@@ -120,6 +120,18 @@ describe('a membership', () => {
     ]);
   });
 
+  it('surfaces a post that is too large for a copy live, though it has no id or a copy is preferred', async () => {
+    await ground.serve();
+    const alice = await ground.connect(await ground.add('alice'));
+    const bob = await ground.connect(await ground.add('bob'), { preferDurableMs: 600_000 });
+    await joinDurably(bob, CHANNEL);
+    const text = 'x'.repeat(1_048_576 - 1_500);
+    for (const id of ['', 'large']) {
+      expect(await alice.post({ channel: CHANNEL, text, id })).toMatchObject({ delivery: 'live' });
+      expect(await readAll(bob, { limit: 1, idleMs: 30_000 })).toMatchObject([{ source: 'live', message: { id } }]);
+    }
+  });
+
   it('waits for the copy of a live post where that is preferred, and surfaces the post with its sequence', async () => {
     await ground.serve();
     const alice = await ground.connect(await ground.add('alice'));
