@@ -1,64 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Confirmed, type CopyInHand, Receiver, type ReceiverSetting } from '../../src/client/receiver.ts';
-import type { Message } from '../../src/domain/message.ts';
-
-const post = (id: string, { from = 'local.alice', channel = 'team' } = {}): Message => ({
-  id,
-  ts: 1,
-  space: 'main',
-  from: { id: from, name: 'Alice' },
-  channel,
-  parts: [{ kind: 'text', text: id }],
-});
-
-interface TestCopy extends CopyInHand {
-  confirmed: number;
-  givenBack: number;
-}
-const copyOf = (
-  copySeq: number,
-  more: { redelivered?: boolean; answer?: Confirmed; generation?: number; seq?: number } = {},
-): TestCopy => {
-  const copy: TestCopy = {
-    channel: 'team',
-    seq: more.seq ?? 100 + copySeq,
-    generation: more.generation ?? 1,
-    copySeq,
-    redelivered: more.redelivered ?? false,
-    confirmed: 0,
-    givenBack: 0,
-    confirm: async () => {
-      copy.confirmed++;
-      return more.answer ?? { kind: 'confirmed' };
-    },
-    giveBack: () => {
-      copy.givenBack++;
-    },
-  };
-  return copy;
-};
-
-function receiverOf(more: Partial<ReceiverSetting> = {}) {
-  const seen = { announced: 0, dropped: 0 };
-  const receiver = new Receiver({
-    remembered: 100,
-    waitingLive: 100,
-    announced: () => {
-      seen.announced++;
-    },
-    dropped: (count) => {
-      seen.dropped += count;
-    },
-    ...more,
-  });
-  const takeAll = () => {
-    const all = [];
-    for (let next = receiver.take(); next !== undefined; next = receiver.take()) all.push(next);
-    return all;
-  };
-  return { receiver, seen, takeAll };
-}
+import type { Receiver } from '../../src/client/receiver.ts';
+import { copyOf, post, receiverOf } from '../support/receiver.ts';
 
 describe('the receiver', () => {
   it('surfaces a post once, whether it comes live, as history and as a copy, in any order', async () => {
@@ -80,26 +23,6 @@ describe('the receiver', () => {
       }
       expect(surfaced.map(({ source }) => source)).toEqual([order[0]]);
     }
-  });
-
-  it('confirms the copy of a post that was surfaced live, when the caller says so and not before', async () => {
-    const { receiver, takeAll } = receiverOf();
-    receiver.offerLive(post('a'));
-    const [live] = takeAll();
-    const copy = copyOf(1);
-    receiver.offerCopy(post('a'), copy);
-    expect(copy.confirmed).toBe(0);
-    expect(await live?.confirm()).toEqual({ kind: 'confirmed' });
-    expect(copy.confirmed).toBe(1);
-  });
-
-  it('confirms a copy that comes after the caller said surfaced, without announcing it', async () => {
-    const { receiver, takeAll } = receiverOf();
-    receiver.offerLive(post('a'));
-    expect(await takeAll()[0]?.confirm()).toEqual({ kind: 'noted' });
-    const copy = copyOf(1);
-    receiver.offerCopy(post('a'), copy);
-    expect([takeAll(), copy.confirmed]).toEqual([[], 1]);
   });
 
   it('tells the sequence of the copy where a live post still waits to be taken', () => {
@@ -137,49 +60,6 @@ describe('the receiver', () => {
     receiver.offerCopy(post('a'), copyOf(1));
     receiver.offerCopy(post('a'), copyOf(1, { redelivered: true }));
     expect(takeAll()).toHaveLength(1);
-  });
-
-  it('confirms the redelivery of a confirmation that was not answered, without announcing it', async () => {
-    const { receiver, takeAll } = receiverOf();
-    receiver.offerCopy(post('a'), copyOf(1, { answer: { kind: 'unanswered', why: 'timeout' } }));
-    expect(await takeAll()[0]?.confirm()).toEqual({ kind: 'unanswered', why: 'timeout' });
-    const again = copyOf(1, { redelivered: true });
-    receiver.offerCopy(post('a'), again);
-    expect([takeAll(), again.confirmed]).toEqual([[], 1]);
-  });
-
-  it.each(['again', 'never again'])('forgets in its turn what was confirmed without an answer and came %s', async (comes) => {
-    const { receiver, takeAll } = receiverOf({ remembered: 1 });
-    receiver.offerCopy(post('a'), copyOf(1, { answer: { kind: 'unanswered', why: 'timeout' } }));
-    await receiver.take()?.confirm();
-    if (comes === 'again') receiver.offerCopy(post('a'), copyOf(1, { redelivered: true }));
-    for (const id of ['b', 'c']) {
-      receiver.offerLive(post(id));
-      await takeAll()[0]?.confirm();
-    }
-    expect([receiver.size, receiver.knows(post('a')), receiver.knows(post('c'))]).toEqual([1, false, true]);
-  });
-
-  it('does not hand out again what the caller confirmed while its redelivery was queued', async () => {
-    const { receiver, takeAll } = receiverOf();
-    receiver.offerCopy(post('a'), copyOf(1));
-    const first = receiver.take();
-    const again = copyOf(1, { redelivered: true });
-    receiver.offerCopy(post('a'), again);
-    expect(await first?.confirm()).toEqual({ kind: 'confirmed' });
-    expect([takeAll(), again.confirmed, receiver.duplicates]).toEqual([[], 1, 1]);
-  });
-
-  it('does not hand it out again either where it was forgotten meanwhile', async () => {
-    const { receiver, takeAll } = receiverOf({ remembered: 1 });
-    receiver.offerLive(post('a'));
-    const first = receiver.take();
-    receiver.offerLive(post('b'));
-    takeAll();
-    const copy = copyOf(1);
-    receiver.offerCopy(post('a'), copy);
-    await first?.confirm();
-    expect([takeAll(), copy.confirmed]).toEqual([[], 1]);
   });
 
   it('never takes two posts without an id for one, but knows a copy by its own sequence', async () => {
@@ -271,18 +151,6 @@ describe('the receiver', () => {
     for (const id of ['a', 'b', 'c']) receiver.offerLive(post(id));
     expect(seen.dropped).toBe(1);
     expect(takeAll().map(({ message }) => message.id)).toEqual(['copy', 'b', 'c']);
-  });
-
-  it('confirms a post that was forgotten and came again meanwhile', async () => {
-    const { receiver, takeAll } = receiverOf({ remembered: 1 });
-    receiver.offerLive(post('a'));
-    const [first] = takeAll();
-    receiver.offerLive(post('b'));
-    takeAll();
-    const copy = copyOf(1);
-    receiver.offerCopy(post('a'), copy);
-    await first?.confirm();
-    expect(copy.confirmed).toBe(1);
   });
 
   it('holds over random histories: announced at least once, never again once the caller said surfaced', async () => {
