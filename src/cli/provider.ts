@@ -108,7 +108,7 @@ async function provide(call: Call, flags: Flags): Promise<ExitCode> {
     numbers,
     deliveries,
     journal,
-    onHealth: healthTo(call, flags.healthFile),
+    onHealth: healthTo(call, journal, flags.healthFile),
     ...(watch === undefined ? {} : { inspect: watch.inspect }),
   });
   stopped.addEventListener('abort', () => link.stop());
@@ -158,17 +158,27 @@ const printing = (call: Call): Deliveries => ({
   },
 });
 
-/** With --json a line for each state; the file has what is true now. */
-function healthTo(call: Call, file: string | undefined): (health: LinkHealth) => void {
+/** With --json a line for each state; the file has what is true now. One that cannot be written ends nothing. */
+function healthTo(call: Call, journal: Journal, file: string | undefined): (health: LinkHealth) => void {
   let state: string | undefined;
   let written = '';
-  return (health) => {
-    if (file !== undefined) {
-      const { counters: _, ...steady } = health;
-      const text = JSON.stringify(steady);
-      if (text !== written) writeAtomic(file, `${JSON.stringify(health)}\n`, 0o600);
+  let isTold = false;
+  const keep = (path: string, health: LinkHealth): void => {
+    const { counters: _, ...steady } = health;
+    const text = JSON.stringify(steady);
+    if (text === written) return;
+    try {
+      writeAtomic(path, `${JSON.stringify(health)}\n`, 0o600);
       written = text;
+      isTold = false;
+    } catch (error) {
+      if (!isTold)
+        journal.tell('link.health-unwritten', { why: error instanceof Error ? error.message : String(error) });
+      isTold = true;
     }
+  };
+  return (health) => {
+    if (file !== undefined) keep(file, health);
     if (health.state === state) return;
     state = health.state;
     if (call.out.json) call.out.answer({ health }, '');

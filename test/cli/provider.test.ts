@@ -176,6 +176,24 @@ describe('cotal provider', () => {
     expect(ended.stdout + ended.stderr).not.toContain(plane.key);
   });
 
+  it('goes on where its health cannot be written, and says so once', async () => {
+    const plane = await openPlane();
+    const withKey = cotalOf(mesh, { env: { COTAL_WORKSPACE_KEY: plane.key } });
+    const file = join(mesh.root, 'no-folder');
+    writeFileSync(file, '');
+    const to = ['--url', plane.url, '--node-id', 'n3', '--agent', 'Cyd', '--health-file', join(file, 'health.json')];
+    const link = withKey.start('provider', ...to, '--json');
+    await until(() => plane.agent('Cyd'), 'the hosted agent is registered');
+    await plane.post('to be printed all the same');
+    await until(
+      () => plane.agent('Cyd')?.delivery_ack_seq === 1,
+      () => [plane.agent('Cyd'), ...link.lines],
+    );
+    link.child.kill('SIGTERM');
+    const { code, stderr } = await link.ended;
+    expect([code, stderr.match(/^! provider: the health of the link is not kept: /gm)?.length]).toEqual([0, 1]);
+  });
+
   it.each([
     ['an address that is none', ['--url', 'ftp://x', '--node-id', 'n', '--agent', 'A'], 'link.address'],
     ['a token in the address', ['--url', 'ws://x/?token=secret', '--node-id', 'n', '--agent', 'A'], 'link.address'],

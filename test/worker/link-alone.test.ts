@@ -306,4 +306,17 @@ describe('the provider link', () => {
     expect(moves.slice(0, 3)).toEqual(['TransportConnected', 'Registering', 'BackingOff']);
     expect(JSON.stringify([link.told, link.healths])).not.toContain('planted_secret');
   });
+
+  it.each([
+    ['two lines', 'nt_live_one\nnt_live_two'],
+    ['a letter that no header takes', 'nt_live_ł'],
+  ])('dials again when the token is %s, says so each time, and is ready with one that fits', async (_, unfit) => {
+    let token = unfit;
+    const link = linked({ token: () => token });
+    await failed(link, 'dial_refused', 2);
+    expect(peer.connections).toEqual([]);
+    expect(JSON.stringify([link.told, link.healths])).not.toContain('nt_live');
+    token = 'nt_live_planted_secret';
+    await link.certified('Ann');
+  });
 });

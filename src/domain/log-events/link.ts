@@ -58,6 +58,16 @@ export const linkEvents = defineEvents({
     level: 'warn',
     meaning: 'An entry could not be stored or looked for in the space. It is not acknowledged; it is tried again.',
   },
+  'link.bridge-held-up': {
+    level: 'warn',
+    line: '! provider: what comes for {agent} waits: {why}; it is not acknowledged, and is tried again',
+    meaning: 'This machine cannot do its part for an agent. Told once, until something gets through.',
+  },
+  'link.health-unwritten': {
+    level: 'warn',
+    line: '! provider: the health of the link is not kept: {why}',
+    meaning: 'The health file cannot be written. The link goes on; told once, until it can be written.',
+  },
   'link.bridge-unfit': {
     level: 'warn',
     line: '! provider: {agent} {seq} does not fit into the space: {why}; it is acknowledged and dropped',

@@ -52,17 +52,22 @@ export function bindLink(services: LinkServices) {
         session = mine;
         services.current(mine);
         tally.add('attempts');
-        void tokens.read({ renew: renewToken, signal: ended.signal }).then(
-          (answer) => {
-            if (ended.signal.aborted) return;
-            if (answer.kind === 'token') return mine.open(dialer, answer.token);
-            const { code, message } = answer;
-            tell({ type: answer.kind === 'refused' ? 'token.refused' : 'dial.failed', code, message });
-          },
-          (error: unknown) => {
-            if (!ended.signal.aborted) tell({ type: 'dial.failed', code: 'token_unreadable', message: String(error) });
-          },
-        );
+        const notDialled = (code: string, error: unknown) => {
+          if (!ended.signal.aborted) tell({ type: 'dial.failed', code, message: String(error) });
+        };
+        void tokens
+          .read({ renew: renewToken, signal: ended.signal })
+          .then(
+            (answer) => {
+              if (ended.signal.aborted) return;
+              if (answer.kind === 'token') return mine.open(dialer, answer.token);
+              const { code, message } = answer;
+              tell({ type: answer.kind === 'refused' ? 'token.refused' : 'dial.failed', code, message });
+            },
+            (error: unknown) => notDialled('token_unreadable', error),
+          )
+          // A token that can stand in no header is thrown at the dial, before there is a socket to tell of it.
+          .catch((error: unknown) => notDialled('dial_refused', error));
         return {
           stop: async () => {
             ended.abort();

@@ -27,6 +27,7 @@ const NOT_FOUND = 404;
 export class HostedEntries {
   readonly #setting: HostedEntriesSetting;
   #open: { readonly broker: GatedBroker; readonly until: number } | undefined;
+  #opening: Promise<GatedBroker | Silent> | undefined;
 
   constructor(setting: HostedEntriesSetting) {
     this.#setting = setting;
@@ -74,7 +75,15 @@ export class HostedEntries {
     await open?.broker.connection.close();
   }
 
-  async #broker(): Promise<GatedBroker | Silent> {
+  /** One dial at a time: whoever asks meanwhile has the same connection. */
+  #broker(): Promise<GatedBroker | Silent> {
+    this.#opening ??= this.#opened().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #opened(): Promise<GatedBroker | Silent> {
     const now = performance.now();
     if (this.#open !== undefined && !this.#open.broker.connection.isClosed() && now < this.#open.until)
       return this.#open.broker;

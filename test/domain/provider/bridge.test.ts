@@ -29,19 +29,32 @@ class Space implements HostedInbox {
   }
 }
 
-/** What is on disk outlives a bridge. */
+/** What is on disk outlives a bridge. `fails`: what the next calls meet, in order. */
 class Disk {
   readonly kept = new Map<string, BridgeMarks>();
-  read = (agentId: string) => this.kept.get(agentId);
-  write = (agentId: string, marks: BridgeMarks) => void this.kept.set(agentId, structuredClone(marks));
+  readonly fails: { read: string[]; write: string[] } = { read: [], write: [] };
+  read = (agentId: string) => {
+    this.#meet(this.fails.read);
+    return this.kept.get(agentId);
+  };
+  write = (agentId: string, marks: BridgeMarks) => {
+    this.#meet(this.fails.write);
+    this.kept.set(agentId, structuredClone(marks));
+  };
+  #meet(planned: string[]): void {
+    const code = planned.shift();
+    if (code !== undefined) throw new Error(code);
+  }
 }
 
 describe('the bridge', () => {
   const bridges: Bridge[] = [];
   const confirmed: number[] = [];
+  const told: { event: string; facts: Record<string, unknown> }[] = [];
   afterEach(async () => {
     for (const bridge of bridges.splice(0)) await bridge.stop();
     confirmed.splice(0);
+    told.splice(0);
   });
   const bridgeTo = (inbox: Space, marks = new Disk()) => {
     const bridge = new Bridge({
@@ -50,7 +63,7 @@ describe('the bridge', () => {
       space: 'main',
       node: 'n1',
       marks,
-      journal: { tell: () => undefined },
+      journal: { tell: (event, ...[facts]) => void told.push({ event, facts: { ...facts } }) },
       tally: new Tally(),
       pollMs: 5,
     });
@@ -129,6 +142,29 @@ describe('the bridge', () => {
       () => confirmed.length === 1,
       () => confirmed,
     );
+  });
+
+  it('waits for a disk that takes nothing: each entry is stored once, and confirmed when that is written down', async () => {
+    const space = new Space();
+    const disk = new Disk();
+    disk.fails.read.push('EIO', 'EIO');
+    disk.fails.write.push('ENOSPC', 'ENOSPC');
+    const bridge = bridgeTo(space, disk);
+    for (const seq of [1, 2]) bridge.take(deliver(seq));
+    await until(() => bridge.owed === 2, 'both are stored and written down');
+    expect([...space.entries.values()]).toEqual(['m1', 'm2']);
+    expect(disk.kept.get('a1')?.held).toEqual({ 1: 1, 2: 2 });
+    const heldUp = () => told.filter(({ event }) => event === 'link.bridge-held-up').map(({ facts }) => facts.why);
+    expect(heldUp()).toEqual(['EIO', 'ENOSPC']);
+    disk.fails.write.push('EROFS');
+    space.entries.clear();
+    await until(
+      () => confirmed.length === 2,
+      () => confirmed,
+    );
+    expect(confirmed).toEqual([1, 2]);
+    expect(heldUp()).toEqual(['EIO', 'ENOSPC', 'EROFS']);
+    expect(disk.kept.get('a1')).toMatchObject({ held: {}, settled: [1, 2] });
   });
 
   it('drops what can never be an entry, and acknowledges it', async () => {
