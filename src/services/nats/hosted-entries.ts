@@ -9,7 +9,8 @@ import { type Member, memberKey } from '../../domain/names.ts';
 import { inboxPrefix } from '../../domain/permissions.ts';
 import { entrySubject, streams } from '../../domain/subjects.ts';
 import type { Silent } from '../ports.ts';
-import { GatedBroker } from './gated-broker.ts';
+import { GatedBroker, silence } from './gated-broker.ts';
+import { readByLeader } from './leader-reads.ts';
 
 export interface HostedEntriesSetting {
   readonly space: string;
@@ -56,15 +57,19 @@ export class HostedEntries {
     return { kind: 'silent', why: JSON.stringify(stored ?? 'nothing was answered') } as const;
   }
 
+  /** That an entry is there is believed of any replica; that it is gone is the leader's word (docs/decisions/replicated-reads.md). */
   async gone({ entrySeqs }: { entrySeqs: readonly number[] }) {
     const broker = await this.#broker();
     if ('kind' in broker) return broker;
-    const subject = `$JS.API.DIRECT.GET.${streams(this.#setting.space).inbox}`;
+    const { inbox } = streams(this.#setting.space);
     const gone: number[] = [];
     for (const seq of entrySeqs) {
-      const read = await broker.inTurn(() => broker.request(subject, { seq }));
-      if (read.kind !== 'reply') return { kind: 'silent', why: read.kind === 'silent' ? read.why : read.kind } as const;
-      if (read.message.headers?.code === NOT_FOUND) gone.push(seq);
+      const read = await broker.inTurn(() => broker.request(`$JS.API.DIRECT.GET.${inbox}`, { seq }));
+      if (read.kind !== 'reply') return silence(read);
+      if (read.message.headers?.code !== NOT_FOUND) continue;
+      const known = await readByLeader(broker, inbox, { seq });
+      if (known.kind === 'absent') gone.push(seq);
+      else if (known.kind !== 'found') return silence(known);
     }
     return { kind: 'read', entrySeqs: gone } as const;
   }

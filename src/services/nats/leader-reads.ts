@@ -22,11 +22,11 @@ const replySchema = z.object({
 
 export type LeaderRead = { kind: 'found'; message: StoredMessage } | { kind: 'absent' } | Refused | Denied | Silent;
 
-/** @param query `last_by_subj`, or `next_by_subj` with the `seq` to look from. */
+/** @param query `last_by_subj`; `next_by_subj` with the `seq` to look from; `seq` alone for exactly that message. */
 export async function readByLeader(
   broker: GatedBroker,
   stream: string,
-  query: { last_by_subj: string } | { next_by_subj: string; seq: number },
+  query: { last_by_subj: string } | { next_by_subj: string; seq: number } | { seq: number },
 ): Promise<LeaderRead> {
   const reply = await broker.api(`STREAM.MSG.GET.${stream}`, query, replySchema);
   if (reply.kind === 'refused' && reply.code === String(MESSAGE_NOT_FOUND)) return { kind: 'absent' };

@@ -9,6 +9,7 @@ import { type Member, memberKey } from '../../../src/domain/names.ts';
 import { bucketStream, buckets, entrySubject, keySubject, streams } from '../../../src/domain/subjects.ts';
 import { type Outgoing, publishOne } from '../../../src/services/nats/batch.ts';
 import { natsEntries } from '../../../src/services/nats/entries.ts';
+import { HostedEntries } from '../../../src/services/nats/hosted-entries.ts';
 import { natsRows } from '../../../src/services/nats/stored-rows.ts';
 import { type Cluster, SERVERS, startCluster } from '../../support/cluster.ts';
 import { connectAsAnybody } from '../../support/lease-history.ts';
@@ -131,6 +132,49 @@ describe('a replica that is cut off from the others', () => {
       60_000,
     );
     expect(new Set(answers)).toEqual(new Set([second]));
+  });
+
+  it('is not believed that an entry is gone that it never had: a bridge acknowledges nothing by its word', async () => {
+    const { follower, store, broker } = await leaderAndFollower(inbox, SILENT_SOON);
+    const entries = new HostedEntries({
+      space: SPACE,
+      writer: 'test',
+      timeoutMs: SILENT_SOON.timeoutMs,
+      renewAfterMs: 3_600_000,
+      dial: async () => ({ connection: broker.connection, publicKey: 'test' }),
+    });
+    const first = await store(entry(3));
+    const gone = (entrySeq: number) => entries.gone({ entrySeqs: [entrySeq] });
+    await until(
+      async () => (await gone(first)).kind === 'read',
+      () => 'the follower does not answer',
+      60_000,
+    );
+    cluster.partition(follower, true);
+    const second = await store(entry(4));
+    expect(await gone(second)).toMatchObject({ kind: 'silent' });
+    cluster.partition(follower, false);
+    const answers: unknown[] = [];
+    await until(
+      async () => {
+        const read = await gone(second);
+        if (read.kind === 'read') answers.push(read.entrySeqs);
+        return answers.length >= 20;
+      },
+      () => JSON.stringify(answers),
+      60_000,
+    );
+    expect(answers.flat()).toEqual([]);
+    const never = second + 1_000;
+    const read = await until(
+      async () => {
+        const answer = await gone(never);
+        return answer.kind === 'read' ? answer : undefined;
+      },
+      () => 'the leader does not answer',
+      60_000,
+    );
+    expect(read.entrySeqs).toEqual([never]);
   });
 });
 
