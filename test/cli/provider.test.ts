@@ -136,6 +136,41 @@ describe('cotal provider', () => {
     await withKey.dispose();
   });
 
+  it('follows an agent that is retired and added again while it runs, and acknowledges nothing before', async () => {
+    daemon = await startInProcess(mesh, { COTAL_DELIVERY_SURVEY_MS: '300' });
+    await cotal.run('agent', 'add', 'dan', '--read', 'hosted.>');
+    const plane = await openPlane();
+    const withKey = cotalOf(mesh, { env: { COTAL_WORKSPACE_KEY: plane.key } });
+    const to = ['--url', plane.url.replace('http', 'ws'), '--node-id', 'n4', '--map', 'Dan=local.dan'];
+    const link = withKey.start('provider', ...to, '--poll', '100', '--json');
+    await until(() => plane.agent('Dan'), 'the hosted agent is registered');
+    const owed = (count: number) =>
+      until(
+        async () =>
+          (await cotal.run('pending', 'dan', '--json')).json().some((each) => Number(each.pending) === count) ||
+          undefined,
+        () => [plane.agent('Dan'), ...link.lines],
+      );
+    await plane.post('before');
+    await owed(1);
+    expect((await cotal.run('agent', 'retire', 'dan')).code).toBe(0);
+    expect((await cotal.run('agent', 'add', 'dan', '--read', 'hosted.>')).code).toBe(0);
+    await plane.post('after');
+    await owed(2);
+    expect(plane.agent('Dan')).toMatchObject({ delivery_ack_seq: 0 });
+    const inbox = await cotal.run('inbox', '--as', 'dan', '--limit', '2', '--wait', '60000', '--json');
+    const texts = inbox.json<{ parts: { text: string }[] }>().map(({ parts }) => parts[0]?.text);
+    expect(new Set(texts)).toEqual(new Set(['before', 'after']));
+    await until(
+      () => plane.agent('Dan')?.delivery_ack_seq === 2,
+      () => [plane.agent('Dan'), ...link.lines],
+    );
+    link.child.kill('SIGTERM');
+    const ended = await link.ended;
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toMatch(/^✓ provider: what comes for Dan goes to local\.dan\.[a-z0-9]+ from now on$/m);
+  });
+
   it('prints what comes for an agent that is only named, and acknowledges it', async () => {
     const plane = await openPlane();
     const withKey = cotalOf(mesh, { env: { COTAL_WORKSPACE_KEY: plane.key } });

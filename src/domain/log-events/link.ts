@@ -63,6 +63,11 @@ export const linkEvents = defineEvents({
     line: '! provider: what comes for {agent} waits: {why}; it is not acknowledged, and is tried again',
     meaning: 'This machine cannot do its part for an agent. Told once, until something gets through.',
   },
+  'link.bridge-follows': {
+    level: 'info',
+    line: '✓ provider: what comes for {agent} goes to {member} from now on',
+    meaning: 'The lifecycle that an agent was mapped to is retired, and another one of the same principal reads.',
+  },
   'link.health-unwritten': {
     level: 'warn',
     line: '! provider: the health of the link is not kept: {why}',

@@ -2,7 +2,8 @@
  * The bridge: what comes for a hosted agent becomes a pending entry of the member that it is mapped to, and is acknowledged
  * upstream when that entry is settled.
  *
- *   G1  nothing is acknowledged before its entry is gone: confirmed by the member, or refused by the reader's own check
+ *   G1  nothing is acknowledged before its entry is gone: confirmed by the member, or refused by the reader's own check; an
+ *       entry that is gone because its lifecycle was retired was neither, and goes to the one that follows
  *   G2  what is known of an entry (where it lies, that it is settled) is on disk before it is acted upon; a repeat after
  *       any crash finds its entry, and one whose entry is settled counts as confirmed
  *   G3  a space that does not answer, or a disk that takes nothing, costs nothing but time: it is tried again, and nothing is
@@ -10,10 +11,11 @@
  *   G4  what can never be an entry is told, acknowledged and dropped: kept, it would block everything behind it
  */
 
-import type { Member } from '../../domain/names.ts';
+import { type Member, memberKey, readMember } from '../../domain/names.ts';
 import { bridgedPost } from '../../domain/provider/bridge.ts';
 import type { Journal } from '../../services/ports.ts';
 import type { Tally } from '../../services/tally.ts';
+import { BridgedAgent, type Held, type MarkStore } from './bridged-agent.ts';
 import type { Deliveries, Delivery } from './ports.ts';
 
 /** The pending entries of the space, as the bridge needs them. */
@@ -26,28 +28,19 @@ export interface HostedInbox {
     seq: number;
     post: Uint8Array;
   }): Promise<{ kind: 'stored'; entrySeq: number } | { kind: 'unfit'; why: string } | { kind: 'silent'; why: string }>;
+  /** Who reads for the member's principal now: the member, as long as its grant lives, or the lifecycle that follows it. */
+  living(of: {
+    member: Member;
+  }): Promise<{ kind: 'living'; member: Member } | { kind: 'nobody' } | { kind: 'silent'; why: string }>;
   /** Those of the entries that are gone. */
   gone(of: {
     entrySeqs: readonly number[];
   }): Promise<{ kind: 'read'; entrySeqs: readonly number[] } | { kind: 'silent'; why: string }>;
 }
 
-/** What a bridge knows of one hosted agent's entries, by upstream sequence. */
-export interface BridgeMarks {
-  /** Upstream sequence → where its entry lies. */
-  readonly held: Readonly<Record<string, number>>;
-  /** Upstream sequences that are settled and may still be repeated. */
-  readonly settled: readonly number[];
-}
-
-export interface MarkStore {
-  read(agentId: string): BridgeMarks | undefined;
-  write(agentId: string, marks: BridgeMarks): void;
-}
-
 export interface BridgeOptions {
   readonly inbox: HostedInbox;
-  /** Hosted name → member. */
+  /** Hosted name → member, as it is at the start: which lifecycle that is may change. */
   readonly members: ReadonlyMap<string, Member>;
   readonly space: string;
   readonly node: string;
@@ -59,27 +52,23 @@ export interface BridgeOptions {
   readonly now?: () => number;
 }
 
-/** Settled ones that are remembered for each agent: more than a socket's window of unacknowledged frames. */
-const REMEMBERED = 4_000;
-/** Entries that are looked for in one turn, for each agent: the oldest first. */
-const LOOKED_FOR = 64;
-
 export class Bridge implements Deliveries {
   readonly #options: BridgeOptions;
-  readonly #agents = new Map<string, Agent>();
+  readonly #members: Map<string, Member>;
+  readonly #agents = new Map<string, BridgedAgent>();
   readonly #stopped = new AbortController();
   #looking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BridgeOptions) {
     this.#options = options;
+    this.#members = new Map(options.members);
   }
 
   take(delivery: Delivery): void {
-    if (!this.#options.members.has(delivery.agent)) return;
+    if (!this.#members.has(delivery.agent)) return;
     const agent = this.#agentOf(delivery);
-    agent.due.set(delivery.seq, delivery);
-    agent.turn = agent.turn.then(() => this.#placeNext(agent));
+    this.#placeLater(agent, delivery);
   }
 
   /** Entries that are owed, of all agents. */
@@ -94,16 +83,21 @@ export class Bridge implements Deliveries {
     await Promise.all([this.#looking, ...[...this.#agents.values()].map(({ turn }) => turn)]);
   }
 
-  #agentOf({ agentId, agent: name }: Delivery): Agent {
+  #agentOf({ agentId, agent: name }: Delivery): BridgedAgent {
     const known = this.#agents.get(agentId);
     if (known !== undefined) return known;
-    const made = new Agent({ agentId, name, store: this.#options.marks });
+    const made = new BridgedAgent({ agentId, name, store: this.#options.marks });
     this.#agents.set(agentId, made);
     return made;
   }
 
+  #placeLater(agent: BridgedAgent, delivery: Delivery): void {
+    agent.due.set(delivery.seq, delivery);
+    agent.turn = agent.turn.then(() => this.#placeNext(agent));
+  }
+
   /** Places the first one that is due, however long that takes: what is behind it waits, and other agents do not. */
-  async #placeNext(agent: Agent): Promise<void> {
+  async #placeNext(agent: BridgedAgent): Promise<void> {
     for (;;) {
       const delivery = agent.next();
       if (delivery === undefined || this.#stopped.signal.aborted) return;
@@ -121,11 +115,9 @@ export class Bridge implements Deliveries {
   }
 
   /** Puts one delivery into the space, or finds out that it is there or was settled. False: it is to be tried again. */
-  async #place(agent: Agent, delivery: Delivery): Promise<boolean> {
-    const { inbox, members, space, node, journal, tally, now = Date.now } = this.#options;
+  async #place(agent: BridgedAgent, delivery: Delivery): Promise<boolean> {
+    const { inbox, space, node, journal, tally, now = Date.now } = this.#options;
     const { agentId, seq, msgId, payload } = delivery;
-    const member = members.get(delivery.agent);
-    if (member === undefined) return true;
     if (agent.isSettled(seq)) {
       agent.keep();
       tally.add('bridge.settled-before');
@@ -133,6 +125,8 @@ export class Bridge implements Deliveries {
       return true;
     }
     if (agent.entryOf(seq) === undefined) {
+      const member = await this.#reader(agent, delivery);
+      if (member === undefined) return false;
       const { channel, post } = bridgedPost({ arrived: { msgId, payload }, space, node, at: now() });
       const stored = await inbox.store({ member, channel, msgId, seq, post });
       if (delivery.ended.aborted && stored.kind !== 'stored') return true;
@@ -149,13 +143,30 @@ export class Bridge implements Deliveries {
         journal.tell('link.bridge-waiting', { agentId, seq, why: stored.why });
         return false;
       }
-      agent.hold(seq, stored.entrySeq);
+      agent.hold(seq, { entrySeq: stored.entrySeq, member: memberKey(member) });
       tally.add('bridge.stored');
     }
     agent.keep();
     agent.waiting.set(seq, delivery);
     this.#lookLater();
     return true;
+  }
+
+  /** Asked before each entry: one for a lifecycle that is retired is read by nobody. */
+  async #reader(agent: BridgedAgent, { agent: name, seq }: Delivery): Promise<Member | undefined> {
+    const { inbox, journal } = this.#options;
+    const { agentId } = agent;
+    const known = this.#members.get(name);
+    if (known === undefined) return undefined;
+    const now = await inbox.living({ member: known });
+    if (now.kind === 'silent') journal.tell('link.bridge-waiting', { agentId, seq, why: now.why });
+    if (now.kind === 'nobody') this.#tellHeldUp(agent, `${known.owner}.${known.actor} has no lifecycle that reads`);
+    if (now.kind !== 'living') return undefined;
+    if (now.member.uid !== known.uid) {
+      journal.tell('link.bridge-follows', { agent: name, member: memberKey(now.member), before: memberKey(known) });
+      this.#members.set(name, now.member);
+    }
+    return now.member;
   }
 
   #lookLater(): void {
@@ -178,15 +189,16 @@ export class Bridge implements Deliveries {
   }
 
   /** Finds out which entries are settled, writes that down, and then says so upstream. */
-  async #lookFor(agent: Agent): Promise<void> {
-    const { inbox, tally, journal } = this.#options;
+  async #lookFor(agent: BridgedAgent): Promise<void> {
+    const { inbox, journal } = this.#options;
     const oldest = agent.oldest();
     if (oldest.length > 0) {
       const read = await inbox.gone({ entrySeqs: oldest.map(({ entrySeq }) => entrySeq) });
       if (read.kind === 'silent') return journal.tell('link.bridge-waiting', { agentId: agent.agentId, why: read.why });
-      const gone = oldest.filter(({ entrySeq }) => read.entrySeqs.includes(entrySeq));
-      agent.settle(gone.map(({ seq }) => seq));
-      tally.add('bridge.settled', '', gone.length);
+      await this.#judge(
+        agent,
+        oldest.filter(({ entrySeq }) => read.entrySeqs.includes(entrySeq)),
+      );
     }
     agent.keep();
     // Whichever waits now: it may have come again meanwhile, on another connection.
@@ -198,8 +210,29 @@ export class Bridge implements Deliveries {
     }
   }
 
+  /** Gone is settled where the lifecycle still reads, asked after the entry was gone; else it is placed again. */
+  async #judge(agent: BridgedAgent, gone: readonly Held[]): Promise<void> {
+    const { inbox, tally, journal } = this.#options;
+    for (const key of new Set(gone.map(({ member }) => member))) {
+      const seqs = gone.filter(({ member }) => member === key).map(({ seq }) => seq);
+      // Marks of an older build do not say whose the entry was: it counts as the present lifecycle's.
+      const member = readMember(key ?? '') ?? this.#members.get(agent.name);
+      if (member === undefined) continue;
+      const now = await inbox.living({ member });
+      if (now.kind === 'silent') {
+        journal.tell('link.bridge-waiting', { agentId: agent.agentId, why: now.why });
+      } else if (now.kind === 'living' && now.member.uid === member.uid) {
+        agent.settle(seqs);
+        tally.add('bridge.settled', '', seqs.length);
+      } else {
+        tally.add('bridge.orphaned', '', seqs.length);
+        for (const delivery of agent.release(seqs)) this.#placeLater(agent, delivery);
+      }
+    }
+  }
+
   /** Told to a person once, until something gets through. */
-  #tellHeldUp(agent: Agent, error: unknown): void {
+  #tellHeldUp(agent: BridgedAgent, error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
     this.#options.tally.add('bridge.held-up');
     // By its code where it has one: a text may name another file each time.
@@ -207,83 +240,6 @@ export class Bridge implements Deliveries {
     if (agent.heldUp === kind) return;
     agent.heldUp = kind;
     this.#options.journal.tell('link.bridge-held-up', { agent: agent.name, agentId: agent.agentId, why });
-  }
-}
-
-/** One hosted agent's entries. What cannot be written down stays unwritten, and `keep` throws, until it can. */
-class Agent {
-  readonly agentId: string;
-  readonly name: string;
-  /** What came and is not placed yet, by upstream sequence. */
-  readonly due = new Map<number, Delivery>();
-  /** What lies in the space, and is confirmed when it is gone from there. */
-  readonly waiting = new Map<number, Delivery>();
-  turn: Promise<void> = Promise.resolve();
-  /** What was last told of why it goes no further. */
-  heldUp: string | undefined;
-  readonly #store: MarkStore;
-  #marks: { readonly held: Map<number, number>; readonly settled: Set<number> } | undefined;
-  #isWritten = true;
-
-  constructor(of: { agentId: string; name: string; store: MarkStore }) {
-    this.agentId = of.agentId;
-    this.name = of.name;
-    this.#store = of.store;
-  }
-
-  /** Read when first asked for, and again for as long as they cannot be read. */
-  get #known() {
-    if (this.#marks !== undefined) return this.#marks;
-    const marks = this.#store.read(this.agentId);
-    const held = Object.entries(marks?.held ?? {}).map(([seq, entrySeq]) => [Number(seq), entrySeq] as const);
-    this.#marks = { held: new Map(held), settled: new Set(marks?.settled) };
-    return this.#marks;
-  }
-
-  isSettled = (seq: number): boolean => this.#known.settled.has(seq);
-  entryOf = (seq: number): number | undefined => this.#known.held.get(seq);
-
-  /** The first that is due. Those of a connection that is gone come again. */
-  next(): Delivery | undefined {
-    for (const [seq, { ended }] of this.due) if (ended.aborted) this.due.delete(seq);
-    const first = Math.min(...this.due.keys());
-    return this.due.get(first);
-  }
-
-  /** What is looked for in one turn. */
-  oldest(): readonly { seq: number; entrySeq: number }[] {
-    for (const [seq, { ended }] of this.waiting) if (ended.aborted) this.waiting.delete(seq);
-    return [...this.waiting].slice(0, LOOKED_FOR).flatMap(([seq]) => {
-      const entrySeq = this.entryOf(seq);
-      return entrySeq === undefined ? [] : [{ seq, entrySeq }];
-    });
-  }
-
-  hold(seq: number, entrySeq: number): void {
-    this.#known.held.set(seq, entrySeq);
-    this.#isWritten = false;
-  }
-
-  settle(seqs: readonly number[]): void {
-    if (seqs.length === 0) return;
-    const { held, settled } = this.#known;
-    for (const seq of seqs) {
-      held.delete(seq);
-      settled.add(seq);
-    }
-    for (const seq of settled) {
-      if (settled.size <= REMEMBERED) break;
-      settled.delete(seq);
-    }
-    this.#isWritten = false;
-  }
-
-  /** What is known is on disk before it is acted upon (G2). */
-  keep(): void {
-    if (this.#isWritten) return;
-    const { held, settled } = this.#known;
-    this.#store.write(this.agentId, { held: Object.fromEntries(held), settled: [...settled] });
-    this.#isWritten = true;
   }
 }
 

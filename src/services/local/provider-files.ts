@@ -28,11 +28,18 @@ export function hostedTokens({ home = cotalHome() }: { home?: string } = {}) {
   };
 }
 
+/** `members` is not known to an older build, which passes over it. */
 const marksSchema = z.object({
   version: z.literal(1),
   held: z.record(z.string(), z.int().min(1)),
+  members: z.record(z.string(), z.string()).optional(),
   settled: z.array(z.int().min(1)),
 });
+interface Marks {
+  readonly held: Readonly<Record<string, number>>;
+  readonly members?: Readonly<Record<string, string>> | undefined;
+  readonly settled: readonly number[];
+}
 
 /** The bridge's marks, a file an agent. `origin` and `nodeId`: where the agents are. */
 export function bridgeMarks(of: { root: string; space: string; origin: string; nodeId: string }) {
@@ -47,7 +54,7 @@ export function bridgeMarks(of: { root: string; space: string; origin: string; n
     read(agentId: string) {
       return readJsonFile(pathOf(agentId), marksSchema);
     },
-    write(agentId: string, marks: { held: Readonly<Record<string, number>>; settled: readonly number[] }): void {
+    write(agentId: string, marks: Marks): void {
       writeAtomic(pathOf(agentId), `${JSON.stringify({ version: 1, ...marks })}\n`, SECRET_FILE, SECRET_FOLDER);
     },
   };

@@ -8,9 +8,10 @@ import { carriedSize, encodeEntry, MEMBER_HEADER, WRITER_HEADER } from '../../do
 import { type Member, memberKey } from '../../domain/names.ts';
 import { inboxPrefix } from '../../domain/permissions.ts';
 import { entrySubject, streams } from '../../domain/subjects.ts';
-import type { Silent } from '../ports.ts';
+import type { Rows, Silent } from '../ports.ts';
 import { GatedBroker, silence } from './gated-broker.ts';
 import { readByLeader } from './leader-reads.ts';
+import { natsRows } from './stored-rows.ts';
 
 export interface HostedEntriesSetting {
   readonly space: string;
@@ -25,18 +26,25 @@ export interface HostedEntriesSetting {
 
 const NOT_FOUND = 404;
 
+interface Open {
+  readonly broker: GatedBroker;
+  readonly rows: Rows;
+  readonly until: number;
+}
+
 export class HostedEntries {
   readonly #setting: HostedEntriesSetting;
-  #open: { readonly broker: GatedBroker; readonly until: number } | undefined;
-  #opening: Promise<GatedBroker | Silent> | undefined;
+  #open: Open | undefined;
+  #opening: Promise<Open | Silent> | undefined;
 
   constructor(setting: HostedEntriesSetting) {
     this.#setting = setting;
   }
 
   async store(of: { member: Member; channel: string; msgId: string; seq: number; post: Uint8Array }) {
-    const broker = await this.#broker();
-    if ('kind' in broker) return broker;
+    const open = await this.#dialled();
+    if ('kind' in open) return open;
+    const { broker } = open;
     const { member, channel, seq, post } = of;
     const size = carriedSize(post, channel);
     if (size > broker.maxPayload) return { kind: 'unfit', why: `${size} bytes of ${broker.maxPayload}` } as const;
@@ -57,10 +65,26 @@ export class HostedEntries {
     return { kind: 'silent', why: JSON.stringify(stored ?? 'nothing was answered') } as const;
   }
 
+  /** The member while its grant lives, else the one lifecycle of its principal that has one. */
+  async living({ member }: { member: Member }) {
+    const open = await this.#dialled();
+    if ('kind' in open) return open;
+    const row = await open.rows.acl({ member });
+    if (row.kind === 'silent') return row;
+    if (row.acl.kind === 'grant') return { kind: 'living', member } as const;
+    const found = await open.rows.lifecycles({ principal: `${member.owner}.${member.actor}` });
+    if (found.kind === 'silent') return found;
+    const [only, ...others] = found.members;
+    if (only === undefined) return { kind: 'nobody' } as const;
+    if (others.length > 0) return { kind: 'silent', why: `${found.members.length} lifecycles hold a grant` } as const;
+    return { kind: 'living', member: only.member } as const;
+  }
+
   /** That an entry is there is believed of any replica; that it is gone is the leader's word (docs/decisions/replicated-reads.md). */
   async gone({ entrySeqs }: { entrySeqs: readonly number[] }) {
-    const broker = await this.#broker();
-    if ('kind' in broker) return broker;
+    const open = await this.#dialled();
+    if ('kind' in open) return open;
+    const { broker } = open;
     const { inbox } = streams(this.#setting.space);
     const gone: number[] = [];
     for (const seq of entrySeqs) {
@@ -81,17 +105,17 @@ export class HostedEntries {
   }
 
   /** One dial at a time: whoever asks meanwhile has the same connection. */
-  #broker(): Promise<GatedBroker | Silent> {
+  #dialled(): Promise<Open | Silent> {
     this.#opening ??= this.#opened().finally(() => {
       this.#opening = undefined;
     });
     return this.#opening;
   }
 
-  async #opened(): Promise<GatedBroker | Silent> {
+  async #opened(): Promise<Open | Silent> {
     const now = performance.now();
     if (this.#open !== undefined && !this.#open.broker.connection.isClosed() && now < this.#open.until)
-      return this.#open.broker;
+      return this.#open;
     await this.close();
     try {
       const { connection, publicKey } = await this.#setting.dial();
@@ -101,8 +125,9 @@ export class HostedEntries {
         timeoutMs: this.#setting.timeoutMs,
         gate: () => (connection.isClosed() ? 'the connection is closed' : undefined),
       });
-      this.#open = { broker, until: now + this.#setting.renewAfterMs };
-      return broker;
+      const rows = natsRows({ broker, space: this.#setting.space });
+      this.#open = { broker, rows, until: now + this.#setting.renewAfterMs };
+      return this.#open;
     } catch (error) {
       return { kind: 'silent', why: error instanceof Error ? error.message : String(error) };
     }

@@ -1,26 +1,48 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Member } from '../../../src/domain/names.ts';
 import { bridgedPost, parseMap, segment } from '../../../src/domain/provider/bridge.ts';
-import { Bridge, type BridgeMarks, type HostedInbox } from '../../../src/provider/link/bridge.ts';
+import { Bridge, type HostedInbox } from '../../../src/provider/link/bridge.ts';
+import type { BridgeMarks } from '../../../src/provider/link/bridged-agent.ts';
 import type { Delivery } from '../../../src/provider/link/ports.ts';
 import { Tally } from '../../../src/services/tally.ts';
 import { until } from '../../support/until.ts';
 
 const member: Member = { owner: 'local', actor: 'ann', uid: 'a'.repeat(26) };
+const later: Member = { ...member, uid: 'b'.repeat(26) };
+const other: Member = { owner: 'local', actor: 'bob', uid: 'c'.repeat(26) };
 
-/** A space in memory: entries by their sequence; `stored` answers in order, then with entries. */
+/**
+ * A space in memory: entries by their sequence; `stored` answers in order, then with entries. `readers`: the lifecycle of each
+ * actor that reads; an entry of any other one is removed when it is met.
+ */
 class Space implements HostedInbox {
   readonly entries = new Map<number, string>();
   readonly answers: Awaited<ReturnType<HostedInbox['store']>>[] = [];
+  readonly readers = new Map([member, other].map((each) => [each.actor, each]));
   isSilent = false;
   #next = 1;
+  readonly #uids = new Map<number, string>();
 
-  async store({ msgId }: { msgId: string }) {
+  async store({ msgId, member: { uid } }: { msgId: string; member: Member }) {
     const planned = this.answers.shift();
     if (planned !== undefined) return planned;
     const entrySeq = this.#next++;
     this.entries.set(entrySeq, msgId);
+    this.#uids.set(entrySeq, uid);
     return { kind: 'stored' as const, entrySeq };
+  }
+
+  async living({ member: { actor } }: { member: Member }) {
+    const reader = this.readers.get(actor);
+    return reader === undefined ? { kind: 'nobody' as const } : { kind: 'living' as const, member: reader };
+  }
+
+  /** Ids of what lies there for a lifecycle. */
+  for = ({ uid }: Member) => [...this.entries].filter(([seq]) => this.#uids.get(seq) === uid).map(([, id]) => id);
+
+  retire({ actor, uid }: Member): void {
+    this.readers.delete(actor);
+    for (const seq of this.entries.keys()) if (this.#uids.get(seq) === uid) this.entries.delete(seq);
   }
 
   async gone({ entrySeqs }: { entrySeqs: readonly number[] }) {
@@ -59,7 +81,10 @@ describe('the bridge', () => {
   const bridgeTo = (inbox: Space, marks = new Disk()) => {
     const bridge = new Bridge({
       inbox,
-      members: new Map([['Ann', member]]),
+      members: new Map([
+        ['Ann', member],
+        ['Bob', other],
+      ]),
       space: 'main',
       node: 'n1',
       marks,
@@ -165,6 +190,58 @@ describe('the bridge', () => {
     expect(confirmed).toEqual([1, 2]);
     expect(heldUp()).toEqual(['EIO', 'ENOSPC', 'EROFS']);
     expect(disk.kept.get('a1')).toMatchObject({ held: {}, settled: [1, 2] });
+  });
+
+  it('follows an agent that is retired and added again: what nobody read goes to the new lifecycle, and is confirmed there', async () => {
+    const space = new Space();
+    const disk = new Disk();
+    const bridge = bridgeTo(space, disk);
+    for (const seq of [1, 2]) bridge.take(deliver(seq));
+    await until(() => bridge.owed === 2, 'they are stored');
+    space.retire(member);
+    bridge.take(deliver(3));
+    // What comes for somebody else goes its way meanwhile.
+    bridge.take({ ...deliver(7), agentId: 'b1', agent: 'Bob' });
+    await until(() => space.for(other).length === 1, 'that of the other agent is stored');
+    await until(
+      () => told.some(({ event }) => event === 'link.bridge-held-up'),
+      () => told,
+    );
+    await until(() => bridge.owed === 1, 'those of the retired lifecycle are to be placed again');
+    expect([confirmed, space.for(member), space.for(later)]).toEqual([[], [], []]);
+    space.readers.set(later.actor, later);
+    await until(
+      () => space.for(later).length === 3,
+      () => [...space.entries],
+    );
+    expect(space.for(later)).toEqual(['m1', 'm2', 'm3']);
+    expect(confirmed).toEqual([]);
+    await until(() => bridge.owed === 4, 'all are written down');
+    space.entries.clear();
+    await until(
+      () => confirmed.length === 4,
+      () => confirmed,
+    );
+    expect(confirmed.toSorted()).toEqual([1, 2, 3, 7]);
+    expect(told.filter(({ event }) => event === 'link.bridge-follows')).toHaveLength(1);
+  });
+
+  it('knows over a restart whose an entry was: one of a lifecycle that was retired meanwhile is not taken for settled', async () => {
+    const space = new Space();
+    const disk = new Disk();
+    const first = bridgeTo(space, disk);
+    first.take(deliver(1));
+    await until(() => first.owed === 1, 'it is stored');
+    await first.stop();
+    space.retire(member);
+    space.readers.set(later.actor, later);
+    const second = bridgeTo(space, disk);
+    second.take(deliver(1));
+    await until(
+      () => space.for(later).length === 1,
+      () => confirmed,
+    );
+    expect(confirmed).toEqual([]);
   });
 
   it('drops what can never be an entry, and acknowledges it', async () => {
