@@ -105,6 +105,7 @@ const askedOf = (space: string, flags: UpFlags): AskedSettings => {
     space,
     open: flags.open === true,
     tls: flags.tls === true,
+    manager: flags.manager,
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
     ...(durability === undefined ? {} : { durability }),

@@ -23,6 +23,8 @@ export const settingsSchema = z.object({
   durability: z.enum(['strict', 'relaxed']),
   tls: z.boolean(),
   spaces: z.record(z.string(), layoutSchema),
+  /** Whether a space is to have a manager, by the last `up` that said so; none of it where no `up` has. */
+  managers: z.record(z.string(), z.boolean()).exactOptional(),
 });
 export type MeshSettings = z.infer<typeof settingsSchema>;
 export type SpaceLayout = z.infer<typeof layoutSchema>;
@@ -37,6 +39,8 @@ export interface AskedSettings {
   /** Only ever switched on. */
   readonly tls: boolean;
   readonly layout: SpaceLayout;
+  /** Whether the space is to have a manager. */
+  readonly manager?: boolean;
 }
 
 export type PlannedSettings =
@@ -58,6 +62,7 @@ export function planSettings(asked: AskedSettings, kept: MeshSettings | undefine
     durability: asked.durability ?? kept?.durability ?? 'strict',
     tls: asked.tls || (kept?.tls ?? false),
     spaces: { ...kept?.spaces, [asked.space]: layoutOf(asked.layout, kept?.spaces[asked.space]) },
+    ...managersOf(asked, kept),
   };
   if (running && kept !== undefined) {
     for (const setting of ['host', 'port', 'durability', 'tls'] as const) {
@@ -74,6 +79,11 @@ const layoutOf = (asked: SpaceLayout, kept: SpaceLayout | undefined): SpaceLayou
   ...kept,
   ...Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
 });
+
+function managersOf({ space, manager }: AskedSettings, kept: MeshSettings | undefined): Pick<MeshSettings, 'managers'> {
+  if (manager !== undefined) return { managers: { ...kept?.managers, [space]: manager } };
+  return kept?.managers === undefined ? {} : { managers: kept.managers };
+}
 
 /** Where clients on this machine reach a broker that listens on `host`. */
 export const reachableHost = (host: string): string =>

@@ -20,6 +20,11 @@ const ADVICE: readonly [name: RegExp, advice: string][] = [
   [/^delivery\.process$/, 'start the daemon with "cotal up"; why the last one ended is in .cotal/delivery.<key>.log'],
   [/^delivery\.(lease|responder|rail)$/, 'the daemon does not serve (yet): its reason is in .cotal/delivery.<key>.log'],
   [
+    /^manager\.process$/,
+    'start the manager with "cotal up", or say that there is to be none with "cotal up --no-manager"; why the last one ended is in .cotal/manager.<key>.log',
+  ],
+  [/^manager\.(lease|rail)$/, 'the manager does not serve (yet): its reason is in .cotal/manager.<key>.log'],
+  [
     /^delivery\.shortfall$/,
     'let those members confirm what they are owed ("cotal inbox"), or make the store with a larger --quota; what was not copied is in "cotal channel history" as long as it is kept',
   ],

@@ -6,17 +6,18 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { whyStale, whyTorn } from '../domain/credential-plan.ts';
 import { describeError } from '../domain/errors/catalogue.ts';
+import type { MeshSettings } from '../domain/mesh-settings.ts';
 import { readJson, shaped } from '../domain/message.ts';
 import type { RecordedProcess } from '../domain/process-record.ts';
-import { railSubject, replyPrefix, streams } from '../domain/subjects.ts';
+import { managerSubject, railSubject, replyPrefix, streams } from '../domain/subjects.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../services/local/auth-store.ts';
 import { authorityPath } from '../services/local/certificates.ts';
 import { credsPath, mint } from '../services/local/mint.ts';
-import { isStopped, knownProcesses, readProcess } from '../services/local/process-record.ts';
+import { isStopped, knownProcesses } from '../services/local/process-record.ts';
 import { holderNow } from '../services/local/reservation.ts';
 import { connectOnce } from '../services/nats/connect.ts';
 import { parseDriverError } from '../services/nats/driver-errors.ts';
-import { lookAtPlane, type Plane } from '../services/nats/serving-probe.ts';
+import { lookAtLease, lookAtPlane, type Plane } from '../services/nats/serving-probe.ts';
 import { brokerOfRoot, urlOfBroker } from './broker-of-root.ts';
 import { findCredential } from './credentials.ts';
 import { type Fact, type FactOptions, fact, type Opened } from './fact.ts';
@@ -59,13 +60,13 @@ export async function factsOf(options: FactOptions): Promise<Fact[]> {
       return facts;
     }
     facts.push(...processFacts(options, 'delivery'));
-    // A mesh may be run without one (--no-manager): only one that left something here is asked about.
-    if (readProcess({ root, what: 'manager', space }).kind !== 'none') {
+    const canAsk = typeof opened !== 'string' && opened.publicKey !== undefined;
+    if (isManaged(options, settings)) {
+      const operator = () => open({ address: address ?? '', tls, keys, space, profile: 'operator' });
       facts.push(...processFacts(options, 'manager').slice(0, 1));
+      facts.push(...(canAsk ? await managerFacts(options, opened, operator) : unasked(MANAGER_FACTS)));
     }
-    facts.push(
-      ...(typeof opened === 'string' || opened.publicKey === undefined ? unasked() : await planeFacts(options, opened)),
-    );
+    facts.push(...(canAsk ? await planeFacts(options, opened) : unasked(PLANE_FACTS)));
     facts.push(
       await layoutFact({
         options,
@@ -98,7 +99,7 @@ async function open(of: {
   tls: { caFile: string } | undefined;
   keys: Keys | undefined;
   space: string;
-  profile?: 'manager' | 'provisioner';
+  profile?: 'manager' | 'operator' | 'provisioner';
 }): Promise<Opened | string> {
   const { address, tls, keys, space, profile = 'manager' } = of;
   try {
@@ -106,7 +107,7 @@ async function open(of: {
       keys === undefined
         ? undefined
         : await mint(keys, {
-            profile: profile === 'manager' ? { profile, space, principal: PRINCIPAL } : { profile, space },
+            profile: profile === 'provisioner' ? { profile, space } : { profile, space, principal: PRINCIPAL },
             name: PRINCIPAL,
             lifeS: LIFE_S,
           });
@@ -122,6 +123,13 @@ async function open(of: {
     const failure = parseDriverError(error);
     return failure.kind === 'unexpected' ? failure.message : failure.kind;
   }
+}
+
+/** A mesh may be run without one (--no-manager): then only one that began here, or left something here, is asked about. */
+function isManaged({ root, space }: FactOptions, settings: MeshSettings | undefined): boolean {
+  if (settings?.managers?.[space] === true) return true;
+  const { record, starting } = knownProcesses({ root, what: 'manager', space });
+  return record.kind !== 'none' || starting.length > 0;
 }
 
 function processFacts({ root, space }: FactOptions, what: RecordedProcess): Fact[] {
@@ -161,25 +169,53 @@ const PLANE_FACTS = [
   'delivery.shortfall',
   'delivery.discarded',
 ] as const;
-const unasked = (): Fact[] =>
-  PLANE_FACTS.map((name) => fact(name, null, null, 'unknown: the broker could not be asked'));
+const MANAGER_FACTS = ['manager.lease', 'manager.rail'] as const;
+const unasked = (names: readonly string[]): Fact[] =>
+  names.map((name) => fact(name, null, null, 'unknown: the broker could not be asked'));
 
 async function planeFacts(options: FactOptions, { connection, publicKey = '' }: Opened): Promise<Fact[]> {
   const { space } = options;
   const plane = await lookAtPlane({ connection, publicKey, space, principal: PRINCIPAL, timeoutMs: ASK_MS });
   return [
-    leaseFact(plane),
+    leaseFact('delivery.lease', plane.lease),
     plane.responder === undefined
       ? fact('delivery.responder', plane.lease.kind === 'unknown' ? null : false, null, 'no responder answered')
       : fact('delivery.responder', plane.responder === 'bound', plane.responder, `the responder is ${plane.responder}`),
-    await railFact(connection, space),
+    await railFact(connection, {
+      name: 'delivery.rail',
+      rail: 'ctl.delivery-admin',
+      subject: railSubject(space, 'delivery-admin', PRINCIPAL),
+      request: { op: 'principalLiveness', args: { principal: PRINCIPAL } },
+    }),
     await owedFact(connection, space),
     ...(await shortfallFacts({ connection, publicKey, space, principal: PRINCIPAL, timeoutMs: ASK_MS })),
   ];
 }
 
-function leaseFact({ lease }: Plane): Fact {
-  const name = 'delivery.lease';
+/** That its process runs says little: it may be waiting for its start, in doubt of its lease, or without its rail. */
+async function managerFacts(
+  { space }: FactOptions,
+  { connection, publicKey = '' }: Opened,
+  operator: () => Promise<Opened | string>,
+): Promise<Fact[]> {
+  const lease = await lookAtLease({ connection, publicKey, space, timeoutMs: ASK_MS, whose: 'manager' });
+  const opened = await operator();
+  if (typeof opened === 'string') {
+    return [leaseFact('manager.lease', lease), fact('manager.rail', null, null, `unknown: ${opened}`)];
+  }
+  try {
+    const subject = managerSubject(space, PRINCIPAL);
+    const request = { op: 'status', args: {} };
+    return [
+      leaseFact('manager.lease', lease),
+      await railFact(opened.connection, { name: 'manager.rail', rail: 'ctl.manager', subject, request }),
+    ];
+  } finally {
+    await opened.connection.close();
+  }
+}
+
+function leaseFact(name: string, lease: Plane['lease']): Fact {
   if (lease.kind === 'unknown') return fact(name, null, null, `unknown: ${lease.why}`);
   if (lease.kind === 'absent') return fact(name, false, null, 'nobody holds the lease');
   if (lease.kind === 'unreadable') return fact(name, false, lease, 'the lease row cannot be read');
@@ -188,20 +224,17 @@ function leaseFact({ lease }: Plane): Fact {
 }
 
 /** Any reply shows that the rail is answered, a refusal too. */
-async function railFact(connection: NatsConnection, space: string): Promise<Fact> {
-  const subject = railSubject(space, 'delivery-admin', PRINCIPAL);
-  const [owner, actor] = PRINCIPAL.split('.');
-  const body = {
-    op: 'principalLiveness',
-    args: { principal: PRINCIPAL },
-    from: { id: `${owner}.${actor}`, name: actor },
-  };
+async function railFact(
+  connection: NatsConnection,
+  { name, rail, subject, request }: { name: string; rail: string; subject: string; request: object },
+): Promise<Fact> {
+  const body = { ...request, from: { id: PRINCIPAL, name: PRINCIPAL.split('.')[1] } };
   try {
     const reply = `${replyPrefix(subject)}${Date.now().toString(36)}`;
     await connection.request(subject, JSON.stringify(body), { timeout: ASK_MS, noMux: true, reply });
-    return fact('delivery.rail', true, 'ctl.delivery-admin', 'ctl.delivery-admin answers');
+    return fact(name, true, rail, `${rail} answers`);
   } catch (error) {
-    return fact('delivery.rail', false, null, `ctl.delivery-admin does not answer: ${parseDriverError(error).kind}`);
+    return fact(name, false, null, `${rail} does not answer: ${parseDriverError(error).kind}`);
   }
 }
 

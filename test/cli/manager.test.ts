@@ -5,7 +5,7 @@ import { endpointGateKey, gateSchema } from '../../src/domain/auth-rows.ts';
 import { openWorkstation } from '../../src/manager/embed.ts';
 import { managerIdentity } from '../../src/services/local/manager-identity.ts';
 import { until } from '../support/until.ts';
-import { Workstation } from '../support/workstation.ts';
+import { runs, Workstation } from '../support/workstation.ts';
 
 const WAIT_MS = 90_000;
 
@@ -58,6 +58,72 @@ it('up starts it; agents are added, granted and retired by it; killed, the next 
   expect((await ws.run(['down'])).code).toBe(0);
   expect(ws.recorded('manager')).toBeUndefined();
   expect(log()).toContain('• manager: received SIGTERM, exiting (space main)');
+});
+
+interface Told {
+  readonly name: string;
+  readonly value: { starting?: number[] } | null;
+  readonly ok: boolean | null;
+}
+/** What doctor says of the manager, with its exit code. */
+async function doctor() {
+  const done = await ws.run(['doctor', '--json']);
+  const { facts } = done.json<{ facts: Told[] }>();
+  const manager = facts.filter(({ name }) => name.startsWith('manager.'));
+  const ok = Object.fromEntries(manager.map((fact) => [fact.name, fact.ok]));
+  return { code: done.code, stderr: done.stderr, manager, ok };
+}
+type Doctor = Awaited<ReturnType<typeof doctor>>;
+/** Asked again: what a busy machine did not answer in time is unknown. */
+async function doctorSays(code: number, is: (ok: Doctor['ok']) => boolean): Promise<Doctor> {
+  let last: Doctor | undefined;
+  return until(
+    async () => {
+      last = await doctor();
+      return last.code === code && is(last.ok) && last;
+    },
+    () => last,
+    WAIT_MS,
+  );
+}
+const FACTS = ['manager.process', 'manager.lease', 'manager.rail'];
+const all = (wanted: boolean) => (ok: Doctor['ok']) => FACTS.every((name) => ok[name] === wanted);
+
+it('one that ended by itself, or runs and does not answer, is named by doctor with exit 1; where none is wanted, none is asked for', async () => {
+  expect((await ws.run(['up', '--detach', '--port', 0])).code).toBe(0);
+  await doctorSays(0, all(true));
+  const ended = ws.recorded('manager') ?? 0;
+  process.kill(ended, 'SIGTERM');
+  await until(() => !runs(ended), 'it lives', WAIT_MS);
+  expect(ws.recorded('manager')).toBeUndefined();
+  expect((await doctorSays(1, all(false))).stderr).toContain('→ start the manager with "cotal up"');
+
+  expect((await ws.run(['up', '--detach'])).code).toBe(0);
+  await doctorSays(0, all(true));
+  const frozen = ws.recorded('manager') ?? 0;
+  process.kill(frozen, 'SIGSTOP');
+  const silent = await doctorSays(1, (ok) => ok['manager.process'] === true && ok['manager.rail'] === false);
+  expect(silent.stderr).toContain('→ the manager does not serve (yet)');
+  process.kill(frozen, 'SIGKILL');
+  await until(() => !runs(frozen), 'it lives', WAIT_MS);
+
+  expect((await ws.run(['down', 'manager'])).code).toBe(0);
+  const stopped = await ws.run(['doctor']);
+  expect(stopped.code).toBe(1);
+  expect(stopped.stdout).toMatch(/✗ manager\.process +was stopped with "cotal down"/);
+  expect((await ws.run(['up', '--detach', '--no-manager'])).code).toBe(0);
+  await doctorSays(0, (ok) => Object.keys(ok).length === 0);
+});
+
+it('one that has begun and waits is named by doctor, also where none is wanted', async () => {
+  await ws.run(['up', '--detach', '--port', 0, '--no-manager']);
+  await ws.run(['down', 'delivery']);
+  const waiting = ws.start(['manager'], { env: { COTAL_MANAGER_RAIL_WAIT_MS: '600000' } });
+  const began = () => ws.read(`manager.KEY.starting.${waiting.pid}`) !== undefined;
+  await until(began, waiting.stderr, WAIT_MS);
+  const said = await doctor();
+  expect(said.ok).toMatchObject({ 'manager.process': false });
+  expect(said.manager[0]?.value?.starting, waiting.stderr()).toEqual([waiting.pid]);
 });
 
 it('its port says that it is alive and ready, and its recording is replayed to the same', async () => {

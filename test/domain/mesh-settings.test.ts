@@ -29,6 +29,15 @@ describe('the settings of a mesh', () => {
     expect(planned({ layout: { quota: 9 } }, second).spaces.main).toEqual({ history: 5, quota: 9 });
   });
 
+  it('keep for each space whether it is to have a manager, as the last who said so wanted it', () => {
+    expect(planned({}).managers).toBeUndefined();
+    const first = planned({ manager: true });
+    expect(planned({}, first).managers).toEqual({ main: true });
+    const two = planned({ space: 'other', manager: false }, first);
+    expect(two.managers).toEqual({ main: true, other: false });
+    expect(planned({ manager: false }, two, true).managers).toEqual({ main: false, other: false });
+  });
+
   it('are refused by name where the broker runs otherwise', () => {
     const kept = planned({});
     expect(planSettings({ ...bare, host: '0.0.0.0' }, kept, true)).toEqual({

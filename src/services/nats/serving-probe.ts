@@ -29,48 +29,52 @@ export const servesAs = ({ lease, responder }: Plane, incarnation?: string): boo
   responder === 'bound' &&
   (incarnation === undefined || lease.incarnation === incarnation);
 
-export async function lookAtPlane(asked: {
-  connection: NatsConnection;
+interface LeaseAsked {
+  readonly connection: NatsConnection;
   /** User key of the connection's credential. */
-  publicKey: string;
-  space: string;
-  principal: string;
-  timeoutMs: number;
-}): Promise<Plane> {
-  const { connection, publicKey, space, principal, timeoutMs } = asked;
-  const broker = new GatedBroker({
-    connection,
-    inboxPrefix: inboxPrefix(publicKey),
-    gate: () => undefined,
-    timeoutMs,
-  });
-  const read = await natsLeaseRows({ broker, space }).read();
-  if (read.kind === 'absent') return { lease: { kind: 'absent' }, answers: [] };
-  if (read.kind === 'unreadable') return { lease: { kind: 'unreadable', ageMs: read.ageMs }, answers: [] };
-  if (read.kind === 'silent') return { lease: { kind: 'unknown', why: read.why }, answers: [] };
-  if (read.kind === 'denied') {
-    return { lease: { kind: 'unknown', why: `${read.operation} on ${read.subject} was denied` }, answers: [] };
+  readonly publicKey: string;
+  readonly space: string;
+  readonly timeoutMs: number;
+}
+
+/** The row of a lease, as the broker has it now. */
+export async function lookAtLease(asked: LeaseAsked & { whose: 'delivery' | 'manager' }): Promise<Plane['lease']> {
+  const { connection, publicKey, space, timeoutMs, whose } = asked;
+  const gate = () => undefined;
+  const broker = new GatedBroker({ connection, inboxPrefix: inboxPrefix(publicKey), gate, timeoutMs });
+  const read = await natsLeaseRows({ broker, space, whose }).read();
+  switch (read.kind) {
+    case 'absent':
+      return { kind: 'absent' };
+    case 'unreadable':
+      return { kind: 'unreadable', ageMs: read.ageMs };
+    case 'silent':
+      return { kind: 'unknown', why: read.why };
+    case 'denied':
+      return { kind: 'unknown', why: `${read.operation} on ${read.subject} was denied` };
+    case 'row': {
+      const { holder, incarnation, ready } = read.row;
+      return { kind: 'held', holder, incarnation, ready, ageMs: read.ageMs };
+    }
   }
-  const { holder, incarnation, ready } = read.row;
+}
+
+export async function lookAtPlane(asked: LeaseAsked & { principal: string }): Promise<Plane> {
+  const { connection, space, principal, timeoutMs } = asked;
+  const lease = await lookAtLease({ ...asked, whose: 'delivery' });
+  if (lease.kind !== 'held') return { lease, answers: [] };
+  const { incarnation } = lease;
   const answers = await askLiveness({ connection, space, principal, instance: incarnation, timeoutMs });
   const own = answers.find((answer) => answer.instance === incarnation);
   return {
-    lease: { kind: 'held', holder, incarnation, ready, ageMs: read.ageMs },
+    lease,
     answers,
     ...(own === undefined ? {} : { responder: own.responder }),
   };
 }
 
 /** The manager that serves: its lease row says ready. Undefined: none does, or it cannot be told. */
-export async function lookAtManager(asked: {
-  connection: NatsConnection;
-  publicKey: string;
-  space: string;
-  timeoutMs: number;
-}): Promise<{ incarnation: string } | undefined> {
-  const { connection, publicKey, space, timeoutMs } = asked;
-  const gate = () => undefined;
-  const broker = new GatedBroker({ connection, inboxPrefix: inboxPrefix(publicKey), gate, timeoutMs });
-  const read = await natsLeaseRows({ broker, space, whose: 'manager' }).read();
-  return read.kind === 'row' && read.row.ready ? { incarnation: read.row.incarnation } : undefined;
+export async function lookAtManager(asked: LeaseAsked): Promise<{ incarnation: string } | undefined> {
+  const lease = await lookAtLease({ ...asked, whose: 'manager' });
+  return lease.kind === 'held' && lease.ready ? { incarnation: lease.incarnation } : undefined;
 }
