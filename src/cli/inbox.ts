@@ -79,6 +79,8 @@ class Reader {
   #printed = 0;
   #unanswered = 0;
   #lost = false;
+  /** Why it could not be told what is owed, when it was asked last. */
+  #unknown: Error | undefined;
 
   constructor(call: Call, agent: Agent, options: Options, stop: AbortSignal) {
     this.#call = call;
@@ -140,10 +142,17 @@ class Reader {
     if (this.#confirming.size >= CONFIRMING) await Promise.race(this.#confirming);
   }
 
-  /** What is owed, or undefined where that is nothing, or nobody can tell. */
+  /** What is owed, or undefined where that is nothing, or nobody can tell: `#unknown` says which. An open mesh owes nothing. */
   async #owed() {
-    const owed = await this.#agent.pendingCount().catch(() => undefined);
-    return owed === undefined || owed.pending === 0 ? undefined : owed;
+    if (this.#agent.open) return undefined;
+    try {
+      const owed = await this.#agent.pendingCount();
+      this.#unknown = undefined;
+      return owed.pending === 0 ? undefined : owed;
+    } catch (error) {
+      this.#unknown = error instanceof Error ? error : new Error(String(error));
+      return undefined;
+    }
   }
 
   /** Waits, for a moment, until the daemon has handed off what it owes. */
@@ -156,6 +165,7 @@ class Reader {
     }
   }
 
+  /** @throws Plane3Error `rail.silent` and others of `pendingCount`, where nothing came and it is not known whether anything is owed. */
   async end(): Promise<0 | 1> {
     const { out } = this.#call;
     await Promise.all(this.#confirming);
@@ -163,7 +173,9 @@ class Reader {
       out.remark(`! ${this.#unanswered} confirmations were not answered: those posts come again`);
       return 1;
     }
-    if (this.#printed === 0 && this.#options.follow !== true) out.text('nothing new');
+    if (this.#printed > 0 || this.#options.follow === true) return 0;
+    if (this.#unknown === undefined) out.text('nothing new');
+    else if (!this.#stop.aborted) throw this.#unknown;
     return 0;
   }
 }

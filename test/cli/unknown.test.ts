@@ -1,0 +1,42 @@
+/** What cannot be known is said to be that, and never that there is none. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Cotal, cotalOf } from '../support/cli.ts';
+import { type DaemonProcess, startProcess } from '../support/delivery/daemon.ts';
+import { type Mesh, startMesh } from '../support/mesh.ts';
+
+let mesh: Mesh;
+let cotal: Cotal;
+let daemon: DaemonProcess | undefined;
+
+beforeEach(async () => {
+  mesh = await startMesh();
+  cotal = cotalOf(mesh);
+});
+afterEach(async () => {
+  await cotal?.dispose();
+  await daemon?.kill();
+  daemon = undefined;
+  await mesh?.dispose();
+});
+
+const ran = async (...args: string[]) => {
+  const done = await cotal.run(...args);
+  expect([args.join(' '), done.code], done.stderr).toEqual([args.join(' '), 0]);
+  return done;
+};
+
+it('an inbox that gets nothing while the daemon is frozen says that it is unknown what is owed, and exits 1', async () => {
+  for (const name of ['alice', 'bob']) await ran('agent', 'add', name, '--read', 'team.>', '--post', 'team.>');
+  daemon = startProcess(mesh);
+  await daemon.serving();
+  await ran('join', 'team.a', '--as', 'bob');
+  expect((await ran('inbox', '--as', 'bob')).stdout).toBe('nothing new');
+  daemon.process.kill('SIGSTOP');
+  await ran('post', 'team.a', 'is owed and not handed off', '--as', 'alice');
+  const told = await cotal.run('inbox', '--as', 'bob');
+  expect([told.code, told.stdout]).toEqual([1, '']);
+  expect(told.stderr).toMatch(/✗ no daemon answered \w+ on ctl\.delivery/);
+  expect(told.stderr).toContain('Nothing is known of it, which is not the same as none.');
+  const json = await cotal.run('inbox', '--as', 'bob', '--json');
+  expect([json.code, json.json()]).toMatchObject([1, [{ error: { code: 'rail.silent' } }]]);
+});
