@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Agent, type AgentOptions, connectAgent } from '../client/client.ts';
 import { type LogName, logCatalogue, operatorLine } from '../domain/log-events/catalogue.ts';
 import { channelSchema } from '../domain/names.ts';
+import { withFileLock } from '../services/local/file-lock.ts';
 import { readJsonFile, SECRET_FILE, SECRET_FOLDER, writeAtomic } from '../services/local/files.ts';
 import type { Journal } from '../services/ports.ts';
 import type { Call } from './frame.ts';
@@ -62,7 +63,7 @@ const joinedSchema = z.object({
  * The channels that an agent joined from this root: what the registry cannot know while no daemon is there. A command that
  * stays (`inbox --follow`) subscribes to them, and the next one that finds a daemon has them established.
  *
- *   <root>/.cotal/space.<key>/agents/<owner>.<actor>.channels.json
+ *   <root>/.cotal/space.<key>/agents/<owner>.<actor>.channels.json        changed under its .lock: commands run side by side
  */
 export class JoinedChannels {
   readonly #path: string;
@@ -77,13 +78,33 @@ export class JoinedChannels {
     return new Map(Object.entries(channels).map(([channel, { joinedAt }]) => [channel, joinedAt]));
   }
 
-  add(channel: string, joinedAt = Date.now()): void {
-    this.#write(this.read().set(channel, joinedAt));
+  /** @throws Plane3Error `file.locked` where another process holds the file and does not let go. */
+  add(channel: string, joinedAt = Date.now()): Promise<void> {
+    return this.#change((channels) => {
+      channels.set(channel, joinedAt);
+      return true;
+    });
   }
 
-  remove(channel: string): void {
-    const channels = this.read();
-    if (channels.delete(channel)) this.#write(channels);
+  /**
+   * @param joinedAt Only where it was joined then: one that was joined again meanwhile stays.
+   * @throws Plane3Error `file.locked` where another process holds the file and does not let go.
+   */
+  remove(channel: string, joinedAt?: number): Promise<void> {
+    return this.#change(
+      (channels) => (joinedAt === undefined || channels.get(channel) === joinedAt) && channels.delete(channel),
+    );
+  }
+
+  /** Reads, changes and writes as one: a write that goes by an older reading would drop what came in between. */
+  #change(change: (channels: Map<string, number>) => boolean): Promise<void> {
+    return withFileLock({
+      path: this.#path,
+      work: async () => {
+        const channels = this.read();
+        if (change(channels)) this.#write(channels);
+      },
+    });
   }
 
   #write(channels: Map<string, number>): void {

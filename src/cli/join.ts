@@ -13,7 +13,7 @@ export const define: Define = (command, frame) => {
       frame.action<[channel: string, options: { as: string }]>(async (call, channel, { as }) => {
         const { standing, member, open } = await asAgent(call, as, async (agent, place) => {
           const standing = await call.out.waiting(`joining ${channel}`, agent.join(channel));
-          new JoinedChannels(place, as).add(channel);
+          await new JoinedChannels(place, as).add(channel);
           return { standing, member: agent.principal, open: agent.open };
         });
         const { channel: _channel, ...rest } = standing;

@@ -11,7 +11,7 @@ export const define: Define = (command, frame) => {
       frame.action<[channel: string, options: { as: string }]>(async (call, channel, { as }) => {
         const { out } = call;
         const { left, member } = await asAgent(call, as, async (agent, place) => {
-          new JoinedChannels(place, as).remove(channel);
+          await new JoinedChannels(place, as).remove(channel);
           return { left: await out.waiting(`leaving ${channel}`, agent.leave(channel)), member: agent.principal };
         });
         const { channel: _channel, ...rest } = left;

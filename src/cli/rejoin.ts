@@ -25,7 +25,7 @@ export async function establish(agent: Agent, joined: JoinedChannels, all: boole
   const channels = new Set(all ? [...known.keys()].filter((channel) => known.get(channel)?.state !== 'left') : []);
   for (const [channel, joinedAt] of recorded) {
     const row = known.get(channel);
-    if (row?.state === 'left' && row.updatedAt > joinedAt) joined.remove(channel);
+    if (row?.state === 'left' && row.updatedAt > joinedAt) await joined.remove(channel, joinedAt);
     else if (all || row === undefined || row.state === 'left') channels.add(channel);
   }
   // A channel that may not be joined any more is no reason not to read the others; the daemon withdraws what it held.
