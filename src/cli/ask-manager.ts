@@ -21,7 +21,10 @@ const TIMEOUT_MS = 90_000;
 /** Codes of refusals that the manager took from our own catalogue are told with the command's own exit code. */
 const silentJournal: Journal = { tell: () => {} };
 
-/** What the manager answered, or what the same work here came to. */
+/**
+ * What the manager answered, or what the same work here came to.
+ * @throws Plane3Error `manager.unknown` where its lease row was not read, `manager.silent`, and what the work is refused with.
+ */
 export async function askManager<O extends ManagerOp>(
   place: Place,
   op: O,
@@ -29,7 +32,9 @@ export async function askManager<O extends ManagerOp>(
 ): Promise<Record<string, unknown>> {
   const answered = await withRights(place, 'operator', async ({ connection }) => {
     const lease = await readRow({ connection, bucket: buckets(place.space).manager, key: LEASE_KEY });
-    if (lease.kind !== 'found') return undefined;
+    // Unknown is not gone: the work of a manager that serves is not done beside it.
+    if (lease.kind === 'failed') throw new Plane3Error('manager.unknown', { reason: JSON.stringify(lease.failure) });
+    if (lease.kind === 'absent') return undefined;
     const subject = managerSubject(place.space, CLI_PRINCIPAL);
     const from = { id: CLI_PRINCIPAL, name: CLI_PRINCIPAL.split('.')[1] };
     try {

@@ -1,7 +1,10 @@
 /** What cannot be known is said to be that, and never that there is none. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { bucketStream, buckets } from '../../src/domain/subjects.ts';
+import { spaceKeys } from '../../src/services/local/auth-store.ts';
 import { type Cotal, cotalOf } from '../support/cli.ts';
 import { type DaemonProcess, startProcess } from '../support/delivery/daemon.ts';
+import { connectAsAnybody } from '../support/lease-history.ts';
 import { type Mesh, startMesh } from '../support/mesh.ts';
 
 let mesh: Mesh;
@@ -39,4 +42,14 @@ it('an inbox that gets nothing while the daemon is frozen says that it is unknow
   expect(told.stderr).toContain('Nothing is known of it, which is not the same as none.');
   const json = await cotal.run('inbox', '--as', 'bob', '--json');
   expect([json.code, json.json()]).toMatchObject([1, [{ error: { code: 'rail.silent' } }]]);
+});
+
+it('an agent is not added beside a manager of which nothing can be known', async () => {
+  const keys = await spaceKeys({ root: mesh.root, space: mesh.space, create: false });
+  const connection = await connectAsAnybody({ url: mesh.url, keys });
+  await connection.request(`$JS.API.STREAM.DELETE.${bucketStream(buckets(mesh.space).manager)}`);
+  await connection.close();
+  const added = await cotal.run('agent', 'add', 'dave', '--json');
+  expect([added.code, added.json()]).toMatchObject([1, [{ error: { code: 'manager.unknown' } }]]);
+  expect((await ran('agent', 'list', '--json')).json()).toEqual([]);
 });

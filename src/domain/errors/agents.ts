@@ -32,6 +32,11 @@ export const agentErrors = defineErrors({
     template: 'the manager holds its lease and does not answer on ctl.manager ({reason})',
     help: 'What was asked for may have been done or not. See its log, then run the same command again.',
   },
+  'manager.unknown': {
+    kind: 'retry',
+    template: 'whether a manager serves cannot be told: its lease row was not read: {reason}',
+    help: 'Nothing was done. Try again, or see what is wrong with "cotal status".',
+  },
   'manager.refused': {
     kind: 'refuse',
     template: 'the manager refused: {reason}',
