@@ -16,14 +16,17 @@ export class Refused extends Error {
   }
 }
 
-const BODY_BYTES = 1024 * 1024;
+/** Of a request's body. */
+export const BODY_BYTES = 1024 * 1024;
+
+export const tooLarge = (): Refused => new Refused(413, 'too_large', `the body is more than ${BODY_BYTES} bytes`);
 
 /** Reads a JSON body by its schema, or refuses it naming what is wrong. */
 export async function bodyOf<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
   const declared = Number(request.headers.get('content-length') ?? 0);
-  if (declared > BODY_BYTES) throw new Refused(413, 'too_large', `the body is more than ${BODY_BYTES} bytes`);
+  if (declared > BODY_BYTES) throw tooLarge();
   const text = await request.text();
-  if (text.length > BODY_BYTES) throw new Refused(413, 'too_large', `the body is more than ${BODY_BYTES} bytes`);
+  if (text.length > BODY_BYTES) throw tooLarge();
   let value: unknown;
   try {
     value = text === '' ? {} : JSON.parse(text);

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Plane3Error } from '../../domain/errors/catalogue.ts';
 import type { Engine } from '../engine/engine.ts';
-import { fault } from '../http/answers.ts';
+import { BODY_BYTES, fault, Refused, tooLarge } from '../http/answers.ts';
 import { nodeCaller } from '../http/callers.ts';
 import { answer, guarded, SOCKET_PATH } from '../http/routes.ts';
 import type { Registries } from './registries.ts';
@@ -37,7 +37,8 @@ export async function listen(
     void serve(engine, registries, incoming, outgoing);
   });
   server.on('upgrade', (incoming, stream, head) => {
-    void upgrade(engine, registries, sockets, { incoming, stream, head });
+    // What fails after the handshake costs its own connection and nothing else.
+    upgrade(engine, registries, sockets, { incoming, stream, head }).catch(() => stream.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ code, message }: NodeJS.ErrnoException) =>
@@ -62,27 +63,48 @@ async function serve(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const response = await toRequest(incoming)
-    .then((request) => answer(engine, registries, request))
-    .catch(() => fault(500, 'unexpected', 'the request failed in a way nobody expected'));
+  const response = await guarded(async () =>
+    answer(engine, registries, requestOf(incoming, await collected(incoming))),
+  ).catch(unexpected);
+  // The rest of a body that was not read to its end is not waited for.
+  if (!incoming.complete) outgoing.setHeader('connection', 'close');
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.end(await response.text());
 }
 
-async function toRequest(incoming: IncomingMessage): Promise<Request> {
+const unexpected = (): Response => fault(500, 'unexpected', 'the request failed in a way nobody expected');
+
+/** Reads a body up to the bound: whoever sends it has shown no token yet. @throws Refused 413 at the first byte above it. */
+async function collected(incoming: IncomingMessage): Promise<Buffer> {
+  if (Number(incoming.headers['content-length'] ?? 0) > BODY_BYTES) throw tooLarge();
   const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
-  const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
-  return new Request(new URL(incoming.url ?? '/', 'http://hosted'), {
-    method: incoming.method ?? 'GET',
-    headers: Object.entries(incoming.headers).flatMap(([key, value]) =>
-      value === undefined ? [] : [[key, String(value)] as [string, string]],
-    ),
-    ...(hasBody ? { body: Buffer.concat(chunks) } : {}),
-  });
+  let bytes = 0;
+  // The connection outlives the refusal, which is still to be written to it.
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > BODY_BYTES) throw tooLarge();
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
 }
 
-/** A bad token is refused before the upgrade. */
+/** @throws Refused 400 for a method or a URL that the Fetch API does not take, and Node's parser does. */
+function requestOf({ method = 'GET', url = '/', headers }: IncomingMessage, body?: Buffer): Request {
+  const hasBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
+  try {
+    return new Request(new URL(url, 'http://hosted'), {
+      method,
+      headers: Object.entries(headers).flatMap(([key, value]) =>
+        value === undefined ? [] : [[key, String(value)] as [string, string]],
+      ),
+      ...(hasBody ? { body } : {}),
+    });
+  } catch {
+    throw new Refused(400, 'invalid_request', 'the method or the URL of the request is not valid');
+  }
+}
+
+/** Whatever is wrong with a request, a bad token first of all, is refused before the upgrade. A body is not read. */
 async function upgrade(
   engine: Engine,
   registries: Registries,
@@ -90,14 +112,13 @@ async function upgrade(
   { incoming, stream, head }: { incoming: IncomingMessage; stream: Duplex; head: Buffer },
 ): Promise<void> {
   stream.on('error', () => stream.destroy());
-  const request = await toRequest(incoming);
-  if (new URL(request.url).pathname !== SOCKET_PATH)
-    return refuse(stream, fault(404, 'not_found', 'there is nothing at this path'));
   let caller: Awaited<ReturnType<typeof nodeCaller>> | undefined;
   const refusal = await guarded(async () => {
+    const request = requestOf(incoming);
+    if (new URL(request.url).pathname !== SOCKET_PATH) return fault(404, 'not_found', 'there is nothing at this path');
     caller = await nodeCaller(engine, request);
     return new Response();
-  });
+  }).catch(unexpected);
   if (caller === undefined) return refuse(stream, refusal);
   const { workspace, node } = caller;
   sockets.handleUpgrade(incoming, stream, head, (socket) => attach(registries, workspace, node, socket));
