@@ -11,8 +11,10 @@ export interface Ack {
   /** Name of the agent. */
   readonly agent: string;
   readonly upTo: number;
-  /** Highest sequence written to this agent on the acknowledging connection. */
+  /** Highest sequence written under this name on the acknowledging connection. */
   readonly written: number;
+  /** Id of the agent that it was written to: it says nothing of another one that bears the name since. Null: none was. */
+  readonly writtenTo: string | null;
 }
 
 export interface AckOutcome {
@@ -24,7 +26,8 @@ export interface AckOutcome {
 }
 
 /** The acks that are for an agent of this provider. CROSS JOIN keeps the order: each name is looked up, once. */
-const known = `SELECT a.id, a.name, a.delivery_ack_seq AS cursor, j.value ->> 'upTo' AS up_to, j.value ->> 'written' AS written
+const known = `SELECT a.id, a.name, a.delivery_ack_seq AS cursor, j.value ->> 'upTo' AS up_to,
+    CASE WHEN j.value ->> 'writtenTo' = a.id THEN j.value ->> 'written' ELSE 0 END AS written
   FROM json_each(?) j CROSS JOIN agents a ON a.workspace_id = ? AND a.name = j.value ->> 'agent' AND a.released_at IS NULL
   WHERE +a.location_node_id = ? AND +a.provider_name = ?`;
 
@@ -56,11 +59,16 @@ export function acknowledging(engine: Engine, at: ProviderAt, acks: readonly Ack
 
 /** Reads the results of `acknowledging`. */
 export function ackOutcome(acks: readonly Ack[], [moved, , standing]: readonly (readonly Row[])[]): AckOutcome {
-  const cursors = new Map(standing?.map((row) => [textIn(row, 'name'), numberIn(row, 'cursor') ?? 0]));
-  const beyond = acks.flatMap(({ agent, upTo, written }) => {
-    const cursor = cursors.get(agent);
-    if (cursor === undefined || judgeAck({ cursor, upTo, highest: written }) !== 'beyond') return [];
-    return [{ agent, upTo, cursor }];
+  const agents = new Map(
+    standing?.map((row) => [
+      textIn(row, 'name'),
+      { cursor: numberIn(row, 'cursor') ?? 0, highest: numberIn(row, 'written') ?? 0 },
+    ]),
+  );
+  const beyond = acks.flatMap(({ agent, upTo }) => {
+    const stands = agents.get(agent);
+    if (stands === undefined || judgeAck({ ...stands, upTo }) !== 'beyond') return [];
+    return [{ agent, upTo, cursor: stands.cursor }];
   });
   return {
     moved: (moved ?? []).map((row) => ({
@@ -68,6 +76,6 @@ export function ackOutcome(acks: readonly Ack[], [moved, , standing]: readonly (
       cursor: numberIn(row, 'delivery_ack_seq') ?? 0,
     })),
     beyond,
-    unknown: acks.map((ack) => ack.agent).filter((name) => !cursors.has(name)),
+    unknown: acks.map((ack) => ack.agent).filter((name) => !agents.has(name)),
   };
 }

@@ -70,15 +70,15 @@ function note(node: NodeState, attached: Attached, frames: readonly AckFrame[], 
 export function roundsOf(attached: Pick<Attached, 'window'>, frames: readonly AckFrame[]): readonly (readonly Ack[])[] {
   const rounds: Map<string, Ack>[] = [new Map()];
   for (const { agent, up_to_seq: upTo } of frames) {
-    const written = attached.window.highest(agent);
+    const { seq: written, agent: writtenTo } = attached.window.highest(agent);
     const first = rounds[0]?.get(agent);
     if (upTo <= written && (first === undefined || first.upTo <= written)) {
-      rounds[0]?.set(agent, { agent, upTo: Math.max(upTo, first?.upTo ?? 0), written });
+      rounds[0]?.set(agent, { agent, upTo: Math.max(upTo, first?.upTo ?? 0), written, writtenTo });
       continue;
     }
     const free = rounds.find((round) => !round.has(agent)) ?? new Map<string, Ack>();
     if (!rounds.includes(free)) rounds.push(free);
-    free.set(agent, { agent, upTo, written });
+    free.set(agent, { agent, upTo, written, writtenTo });
   }
   return rounds.map((round) => [...round.values()]).filter((round) => round.length > 0);
 }

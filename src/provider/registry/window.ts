@@ -10,10 +10,19 @@ interface Written {
   readonly bytes: number;
 }
 
+/** What was written to whoever bears a name: a name that was released may be another agent's by now. */
+export interface Highest {
+  /** Id of the agent; null before the first frame. */
+  readonly agent: string | null;
+  readonly seq: number;
+}
+
+const nothing: Highest = { agent: null, seq: 0 };
+
 export class Window {
   readonly #written = new Map<string, Written[]>();
-  /** Highest sequence written on this connection, by the agent's name: what an acknowledgement names. */
-  readonly #highest = new Map<string, number>();
+  /** The last bearer of each name that was written to on this connection: a name is what an acknowledgement names. */
+  readonly #highest = new Map<string, Highest>();
   #frames = 0;
   #bytes = 0;
   #isKnown = true;
@@ -45,8 +54,8 @@ export class Window {
     return fits;
   }
 
-  highest(name: string): number {
-    return this.#highest.get(name) ?? 0;
+  highest(name: string): Highest {
+    return this.#highest.get(name) ?? nothing;
   }
 
   /**
@@ -61,7 +70,8 @@ export class Window {
   }
 
   wrote({ agent_id: agent, agent: name, seq }: DeliverFrame, bytes: number): void {
-    this.#highest.set(name, Math.max(seq, this.highest(name)));
+    const before = this.highest(name);
+    this.#highest.set(name, { agent, seq: before.agent === agent ? Math.max(seq, before.seq) : seq });
     this.outstanding(agent, seq, bytes);
   }
 

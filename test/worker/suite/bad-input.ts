@@ -141,6 +141,32 @@ export function badInputOver(name: string, open: () => Promise<Stage>): void {
       await until(async () => (await site.cursor(ann)) === 1, 'the right ack is taken');
     });
 
+    it.each([
+      ['deregistered by its peer', (peer: Peer, ann: string) => peer.ask({ type: 'agent.deregister', agent_id: ann })],
+      ['released over HTTP', () => site.api('POST', '/v1/agents/release', { name: 'Ann' })],
+    ])('does not take an ack of an agent that was %s for the next one of its name', async (_, release) => {
+      site = await Site.make(stage);
+      const peer = await site.bound();
+      const first = await site.agent(peer, 'Ann');
+      for (const text of ['one', 'two', 'three']) await site.post(text);
+      await peer.delivered('Ann', [1, 2, 3]);
+      await release(peer, first);
+      const next = await site.agent(peer, 'Ann');
+      peer.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: 3 });
+      // Answered after the ack was looked at: the queue keeps the order.
+      await peer.ask({ type: 'agent.recover', name: 'Zoe', expected_agent_id: 'x' });
+      expect(await site.cursor(next)).toBe(0);
+      for (const text of ['four', 'five', 'six']) await site.post(text);
+      peer.cut();
+      await until(async () => (await site.providerRow('broker'))?.status === 'offline', 'the provider goes offline');
+      const again = await site.bound();
+      const reply = await site.inventory(again, [{ id: next, name: 'Ann' }]);
+      expect(reply.data).toMatchObject({ cursors: [{ agent_id: next, delivery_ack_seq: 0 }] });
+      await again.delivered('Ann', [1, 2, 3]);
+      again.send({ type: 'delivery.ack', agent: 'Ann', up_to_seq: 3 });
+      await until(async () => (await site.cursor(next)) === 3, 'its own ack is taken');
+    });
+
     it('does not take an ack, a recovery or a release for an agent of another provider', async () => {
       const { ann } = await ready();
       const other = await site.bound({ provider: 'other', instance: 'o' });
