@@ -157,6 +157,34 @@ describe('the provider link', () => {
     expect(frames('delivery.ack').map((frame) => frame.up_to_seq)).toEqual([3]);
   });
 
+  it('says an acknowledgement again that the peer did not store, until an inventory has it, and no more after that', async () => {
+    const oblige = obliging();
+    let acks = 0;
+    peer.answer = (frame, connection) => {
+      if (frame.type !== 'delivery.ack') return oblige(frame, connection);
+      acks += 1;
+      const error = { type: 'error', id: 'srv_1', ok: false, code: 'storage_failed', message: 'not stored' };
+      if (acks <= 2) connection.say(error);
+      else oblige(frame, connection);
+    };
+    const link = linked();
+    await link.certified('Ann');
+    peer.connections[0]?.say(deliverOf('Ann', 1));
+    await until(
+      () => frames('delivery.ack').length === 3,
+      () => ({ acks: frames('delivery.ack'), health: link.health }),
+    );
+    const asked = frames('inventory.sync').length;
+    // An inventory that has it was answered, and the next one asked for.
+    await until(
+      () => frames('inventory.sync').length >= asked + 2,
+      () => link.health,
+    );
+    expect(frames('delivery.ack').map((frame) => frame.up_to_seq)).toEqual([1, 1, 1]);
+    expect(link.health.counters['acks.again']).toBe(2);
+    expect(peer.connections.length).toBe(1);
+  });
+
   it('moves over what the peer says will not come, and counts it as skipped', async () => {
     const cursors = new Map([['id_Ann', 0]]);
     peer.answer = obliging(cursors);

@@ -1,6 +1,7 @@
 /**
  * The inventory of a connection: every agent of the roster is found or registered, and then certified by one authoritative
- * snapshot. A cursor is taken in the very turn in which its reply comes, so that the next frame is judged by it. Nothing
+ * snapshot. A cursor is taken in the very turn in which its reply comes, so that the next frame is judged by it. One that
+ * was acknowledged before the inventory was asked for and is not in its reply was not stored, and is said again. Nothing
  * is sent while the directory does not answer: a snapshot that lacks an agent would take it offline (PRV-11).
  */
 import { readAgentReply, readInventoryReply } from '../../domain/provider/link-frames.ts';
@@ -34,12 +35,16 @@ export async function syncInventory(
   }
   const { roster, tally } = services;
   const agents = roster.members().map(({ agentId, name }) => ({ agent_id: agentId, name }));
+  // The peer takes frames in their order: what was said before this one is in its reply, what is said after it may not be.
+  const said = new Map(session.cursors().map(({ agentId, acked }) => [agentId, acked]));
   return session.ask({ v: 1, type: 'inventory.sync', agents }, (answer): InventoryFact => {
     if (!answer.ok) return refused(answer.code, answer.message);
     const reply = readInventoryReply(answer.data);
     if (reply === undefined) return refused('unreadable_reply', 'the reply to inventory.sync has not its shape');
-    for (const { agent_id: agentId, delivery_ack_seq: cursor } of reply.cursors)
+    for (const { agent_id: agentId, delivery_ack_seq: cursor } of reply.cursors) {
       certify(services, session, agentId, cursor);
+      if (cursor < (said.get(agentId) ?? 0)) acknowledgeAgain(services, session, agentId);
+    }
     for (const { agent_id: agentId, code } of reply.rejected_agents) {
       const name = roster.nameOf(agentId);
       if (name !== undefined) refuse(services, name, code);
@@ -105,6 +110,14 @@ function certify(
   const { from, to } = seeded;
   tally.add('skipped', '', to - from + 1);
   journal.tell('link.skipped', { node: node.nodeId, agentId, from, to });
+}
+
+function acknowledgeAgain({ roster, tally }: InventoryServices, session: Session, agentId: string): void {
+  const agent = roster.nameOf(agentId);
+  const held = session.cursors().find((each) => each.agentId === agentId);
+  if (agent === undefined || held === undefined) return;
+  tally.add('acks.again');
+  session.acknowledge(agent, held.acked);
 }
 
 function refuse({ roster, journal, tally, node }: InventoryServices, agent: string, code: string): void {

@@ -105,6 +105,14 @@ export class Session {
     return this.ledger.all();
   }
 
+  /** Says a cursor. Nothing answers it: whether it was taken is seen by the next inventory. */
+  acknowledge(agent: string, upTo: number): void {
+    this.#setting.tally.add('acks');
+    void this.#write(ackFrame(agent, upTo)).then((failed) => {
+      if (failed !== undefined && !this.#ended.signal.aborted) this.#tell(failed);
+    });
+  }
+
   #request(frame: object, met: Pending): Promise<WriteFailed | undefined> {
     const id = this.#setting.newId();
     this.#pending.set(id, met);
@@ -156,7 +164,7 @@ export class Session {
       case 'gap':
         return this.#tell({ type: 'gap.met', agentId, expected: offered.expected, seq });
       case 'duplicate':
-        return this.#acknowledge(agent, offered.ack);
+        return this.acknowledge(agent, offered.ack);
       case 'next': {
         const isRepeat = seq <= (surfaced.get(agentId) ?? 0);
         if (isRepeat) tally.add('deliveries', 'repeated');
@@ -183,14 +191,7 @@ export class Session {
       return;
     }
     const upTo = this.ledger.confirm(agentId, seq);
-    if (upTo !== undefined) this.#acknowledge(agent, upTo);
-  }
-
-  #acknowledge(agent: string, upTo: number): void {
-    this.#setting.tally.add('acks');
-    void this.#write(ackFrame(agent, upTo)).then((failed) => {
-      if (failed !== undefined && !this.#ended.signal.aborted) this.#tell(failed);
-    });
+    if (upTo !== undefined) this.acknowledge(agent, upTo);
   }
 
   /** Counts, and tells the first one of its kind. */

@@ -56,6 +56,19 @@ export function linkOver(name: string, open: () => Promise<Stage>): void {
       expect(link.health.cursors).toMatchObject([{ agent: 'Ann', received: 3, acked: 2 }]);
     });
 
+    it('says an acknowledgement again that the database did not store, on the same connection', async () => {
+      site = await Site.make(stage);
+      const link = linked({ confirms: false });
+      await link.certified('Ann');
+      await site.post('the only one');
+      await link.surfaced('Ann', [1]);
+      await stage.trouble(site.at, { match: 'UPDATE agents SET delivery_ack_seq = k.up_to', kind: 'before', times: 1 });
+      link.deliveries[0]?.confirm();
+      await cursorIs('Ann', 1);
+      expect(link.health).toMatchObject({ state: 'Ready', attempt: 1 });
+      expect(link.health.counters['frames.unasked{storage_failed}']).toBe(1);
+    });
+
     it('is not connected between the TCP connect and the accepted registration, and sends nothing else before it', async () => {
       site = await Site.make(stage);
       // The object knows which node it is once somebody came.

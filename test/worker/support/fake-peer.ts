@@ -24,8 +24,13 @@ export interface FakePeer {
   close(): Promise<void>;
 }
 
-/** Accepts a register with cursors; answers an inventory with a cursor of 0 for each agent. */
+/**
+ * Accepts a register with cursors; answers an inventory with what each agent acknowledged, and with what `cursors` says
+ * where that is more.
+ */
 export function obliging(cursors: ReadonlyMap<string, number> = new Map()): FakePeer['answer'] {
+  const acked = new Map<string, number>();
+  const cursorOf = (id: string) => Math.max(cursors.get(id) ?? 0, acked.get(id) ?? 0);
   return (frame, connection) => {
     const reply = (data: object) => connection.say({ type: 'reply', id: frame.id, ok: true, data });
     switch (frame.type) {
@@ -33,12 +38,17 @@ export function obliging(cursors: ReadonlyMap<string, number> = new Map()): Fake
         return reply({ provider: frame.provider, accepted_capabilities: [{ name: CURSOR, accepted: true }] });
       case 'agent.register':
         return reply({ agent_id: `id_${frame.name}`, token: 'at_live_x', delivery_ack_seq: 0 });
+      case 'delivery.ack': {
+        const id = `id_${frame.agent}`;
+        acked.set(id, Math.max(acked.get(id) ?? 0, Number(frame.up_to_seq)));
+        return;
+      }
       case 'inventory.sync':
         return reply({
           rejected_agents: [],
           cursors: (frame.agents as { agent_id: string }[]).map(({ agent_id: id }) => ({
             agent_id: id,
-            delivery_ack_seq: cursors.get(id) ?? 0,
+            delivery_ack_seq: cursorOf(id),
           })),
         });
     }
