@@ -39,7 +39,7 @@ describe('the in-process server', () => {
     ['a URL with credentials', 'GET http://ann:secret@hosted/v1/node/ws'],
     ['a method that is not taken', 'TRACE /v1/node/ws'],
   ])('refuses %s with 400, as a request and as an upgrade, and serves on', async (_, line) => {
-    for (const headers of [PLAIN, UPGRADE])
+    for (const headers of [UPGRADE, PLAIN])
       expect(await statusOf(stage.url, `${line} HTTP/1.1\r\nHost: hosted\r\n${headers}\r\n\r\n`)).toBe(400);
     await serves();
   });
