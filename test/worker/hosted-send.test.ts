@@ -5,6 +5,7 @@ import { sql } from '../../src/provider/storage/port.ts';
 import { until } from '../support/until.ts';
 import { roomy } from './support/bounds.ts';
 import { openInProcess } from './support/in-process-stage.ts';
+import { CURSOR } from './support/peer.ts';
 import { plantRows } from './support/rows.ts';
 import { Site } from './support/site.ts';
 import type { Stage } from './support/stage.ts';
@@ -218,6 +219,30 @@ for (const [kind, open] of [
       expect(await second.ask(result)).toMatchObject({ type: 'reply' });
       expect(await second.ask(result)).toMatchObject({ code: 'invocation_not_found' });
       expect([invoked(first.frames).length, invoked(second.frames).length]).toEqual([1, 1]);
+    });
+
+    it('sends a pending invocation again whose taking was given up and had landed', async () => {
+      site = await Site.make(stage);
+      await stage.sql(
+        sql(
+          "INSERT INTO action_invocations (id, workspace_id, node_id, provider_name, action, created_at) VALUES (?, ?, ?, 'broker', 'spawn:x', 1)",
+          `inv_${site.node}`,
+          site.workspace,
+          site.node,
+        ),
+      );
+      // The object knows which node it is once somebody came.
+      await site.open();
+      const hangMs = Number(bounds.HOSTED_STORAGE_MS) + 500;
+      await stage.trouble(site.at, { match: "SET status = 'dispatched'", kind: 'late', times: 1, hangMs });
+      const peer = await site.bound({ capabilities: [{ name: CURSOR }, { name: 'spawn:x' }] });
+      const invoked = await peer.heard((frame) => frame.type === 'action.invoke', 'the invocation');
+      expect(invoked.invocation_id).toBe(`inv_${site.node}`);
+      const [row] = await site.rows('SELECT attempts FROM action_invocations WHERE node_id = ?', site.node);
+      // Taken, put back, and taken again.
+      expect(row?.attempts).toBeGreaterThanOrEqual(2);
+      const result = { type: 'action.result', invocation_id: `inv_${site.node}`, output: { pid: 1 } };
+      expect(await peer.ask(result)).toMatchObject({ type: 'reply' });
     });
 
     it('asks a known node for the proof of its token, and keeps a node id to its workspace', async () => {

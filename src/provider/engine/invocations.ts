@@ -39,7 +39,12 @@ export async function invoke(
 }
 
 /** Takes up to a page of pending ones for a provider and marks them dispatched: one write; the frames are sent after it. */
-export async function takePending(engine: Engine, at: ProviderAt, limit: number): Promise<readonly InvokeFrame[]> {
+export async function takePending(
+  engine: Engine,
+  at: ProviderAt,
+  limit: number,
+  takenAt = seconds(engine),
+): Promise<readonly InvokeFrame[]> {
   const [rows] = await engine.storage.batch([
     sql(
       `UPDATE action_invocations SET status = 'dispatched', dispatched_provider = provider_name,
@@ -48,7 +53,7 @@ export async function takePending(engine: Engine, at: ProviderAt, limit: number)
          WHERE workspace_id = ? AND node_id = ? AND provider_name = ? AND status = 'pending'
          ORDER BY created_at, id LIMIT ?)
        RETURNING id, action, input, agent_id, agent_name`,
-      seconds(engine),
+      takenAt,
       at.workspace,
       at.node,
       at.provider,
@@ -101,14 +106,21 @@ export async function hasPending(engine: Engine, at: ProviderAt): Promise<boolea
   return rows.length > 0;
 }
 
-/** Puts back what could not be written after all. */
-export async function returnPending(engine: Engine, at: ProviderAt, ids: readonly string[]): Promise<void> {
+/** Puts back what could not be written after all; where `takenAt` is given, only what nobody took since. */
+export async function returnPending(
+  engine: Engine,
+  at: ProviderAt,
+  ids: readonly string[],
+  takenAt?: number,
+): Promise<void> {
   await engine.storage.batch([
     sql(
       `UPDATE action_invocations SET status = 'pending', dispatched_provider = NULL
-       WHERE workspace_id = ? AND status = 'dispatched' AND id IN (SELECT value FROM json_each(?))`,
+       WHERE workspace_id = ? AND status = 'dispatched' AND id IN (SELECT value FROM json_each(?))
+         AND dispatched_at IS coalesce(?, dispatched_at)`,
       at.workspace,
       listed(ids),
+      takenAt ?? null,
     ),
   ]);
 }

@@ -5,8 +5,8 @@ import type { Row, Statement, Storage } from '../../../src/provider/storage/port
 export interface Trouble {
   /** A piece of the text of one of its statements. */
   readonly match: string;
-  /** `before` nothing is stored; `after` it is stored and the answer is lost; `hang` it is stored later than anybody waits. */
-  readonly kind: 'before' | 'after' | 'hang';
+  /** `before` nothing is stored; `after` it is stored and the answer is lost; `hang` it is stored later than anybody waits; `late` it is stored, and answered later than anybody waits. */
+  readonly kind: 'before' | 'after' | 'hang' | 'late';
   readonly times: number;
   readonly hangMs?: number;
 }
@@ -37,8 +37,10 @@ export class TroubledStorage implements Storage {
     if (!isHit) return work();
     this.#trouble = trouble.times > 1 ? { ...trouble, times: trouble.times - 1 } : undefined;
     if (trouble.kind === 'before') throw new Plane3Error('storage.failed', { reason: 'planned by a test' });
-    if (trouble.kind === 'hang') await new Promise((resolve) => setTimeout(resolve, trouble.hangMs ?? 1_000));
+    const hung = () => new Promise((resolve) => setTimeout(resolve, trouble.hangMs ?? 1_000));
+    if (trouble.kind === 'hang') await hung();
     const result = await work();
+    if (trouble.kind === 'late') await hung();
     if (trouble.kind === 'after')
       throw new Plane3Error('storage.failed', { reason: 'planned by a test, after it was stored' });
     return result;
