@@ -2,6 +2,10 @@
  * A changed grant of an agent. The row is first, so that whoever decides by it decides by the new one; the ceiling that a
  * credential was issued for is raised only when the credential is; where something was taken away the old credential is
  * revoked; and the daemon is asked to take back what is not covered any more.
+ *
+ * A retirement may begin at any moment. It freezes the gate, and then revokes what the ledger has, up to that second. So a
+ * credential leaves only when the gate is seen, after it was signed and is in the ledger, as it was before: a retirement that
+ * comes later revokes it with the others. A row that is marked revoked is never written over.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { gateKey, gateSchema, headKey, headSchema, ledgerKey, ledgerSchema } from '../domain/auth-rows.ts';
@@ -41,7 +45,10 @@ export interface Granted {
   readonly reason: string;
 }
 
-/** @throws Plane3Error `agent.unknown`, `agent.step` naming the step that was not done: the same command goes on. */
+/**
+ * @throws Plane3Error `agent.unknown`, `agent.step` naming the step that was not done: the same command goes on, unless the
+ *   agent is being retired (its ledger row is revoked, its gate is not open any more).
+ */
 export async function grantAgent(of: GrantRequest): Promise<Granted> {
   const { ports, keys, principal, current } = of;
   const { rows, space } = ports;
@@ -92,9 +99,13 @@ export async function grantAgent(of: GrantRequest): Promise<Granted> {
   const credential = await mint(keys, { profile, name: principal, pair: current.pair, lifeS: null });
   const ledger = await rows.read({ key: ledgerKey(uid, current.publicKey), schema: ledgerSchema });
   const issued = found('reading the ledger row', ledger);
-  const chain = { ...issued.row, state: 'active', sourceChain: [credential.claims.iss] };
+  if (issued.row.state !== 'active') fail('reading the ledger row', { state: issued.row.state });
+  const chain = { ...issued.row, sourceChain: [credential.claims.iss] };
   const ledgerRow = ledgerKey(uid, current.publicKey);
   stored('writing the ledger row', await rows.write({ key: ledgerRow, value: chain, expect: issued.revision }));
+  // The row stays as it is: whoever froze the gate revokes the keys of rows that are active, this one with them.
+  const still = found('reading the gate again', await rows.read({ key: gateKey(uid), schema: gateSchema }));
+  if (still.revision !== gate.revision) fail('reading the gate again', { state: still.row.state });
   const second = { ...first, issuedAllowSubscribe: read, updatedAt: now() };
   stored('raising the ceiling', await rows.write({ bucket: 'acl', key, value: second, expect: at }));
   of.hand(credential);

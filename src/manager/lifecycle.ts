@@ -1,6 +1,7 @@
 /**
  * Lifecycles of agents: adding one. Every step is a create or a compare-and-set, in an order in which a stop anywhere
- * leaves nothing that anybody could use: the uid is reserved first and the credential leaves last.
+ * leaves nothing that anybody could use: the uid is reserved first and the credential leaves last. A retirement may begin
+ * meanwhile: it freezes the gate before it looks at what there is, so the gate is looked at again when everything is there.
  */
 import { randomInt } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -20,11 +21,11 @@ import { memberConsumer } from '../domain/layout.ts';
 import { readJson } from '../domain/message.ts';
 import { type Member, memberKey, mentionName, parsePattern, parseToken } from '../domain/names.ts';
 import type { AclGrant } from '../domain/rows.ts';
-import { buckets } from '../domain/subjects.ts';
+import { buckets, deliveryConsumer, streams } from '../domain/subjects.ts';
 import { type Credential, newPair } from '../services/credential.ts';
 import type { OperatorKeys, SpaceKeys } from '../services/local/auth-store.ts';
 import { mint } from '../services/local/mint.ts';
-import { parseDriverError } from '../services/nats/driver-errors.ts';
+import { CONSUMER_NOT_FOUND, parseDriverError } from '../services/nats/driver-errors.ts';
 import { listKeys, type RowWrite, readGuardedRow, writeRow } from '../services/nats/rows.ts';
 
 export interface AgentRequest {
@@ -94,7 +95,7 @@ export async function addAgent(asked: AgentRequest): Promise<AddedAgent> {
   }
 
   const gate: Gate = { state: 'open', generation: 1, principal };
-  steps.stored('writing the gate', await write(gateKey(member.uid), gate, 0));
+  const gateRevision = steps.stored('writing the gate', await write(gateKey(member.uid), gate, 0));
   const ledger: LedgerRow = {
     credentialId: pair.publicKey,
     holderPrincipal: principal,
@@ -103,7 +104,8 @@ export async function addAgent(asked: AgentRequest): Promise<AddedAgent> {
     exp: null,
     sourceChain: [keys.space.signing.publicKey],
   };
-  steps.stored('writing the ledger row', await write(ledgerKey(member.uid, pair.publicKey), ledger, 0));
+  const ledgerRow = ledgerKey(member.uid, pair.publicKey);
+  const ledgerRevision = steps.stored('writing the ledger row', await write(ledgerRow, ledger, 0));
   const acl: AclGrant = {
     name: mentionName(actor),
     allowSubscribe: read,
@@ -114,6 +116,15 @@ export async function addAgent(asked: AgentRequest): Promise<AddedAgent> {
   const aclRow = { connection, bucket: bucket.acl, key: memberKey(member), value: acl, expect: 0 };
   steps.stored('writing the ACL row', await writeRow(aclRow));
   await steps.done('making the delivery durable', () => makeDeliveryDurable({ connection, space, member }));
+
+  const still = await readGuardedRow({ connection, bucket: bucket.auth, key: gateKey(member.uid) });
+  if (still.kind === 'failed') return steps.fail('reading the gate again', still.failure);
+  if (still.revision !== gateRevision) {
+    // The retirement may have looked before these were there. In conflict it has marked the row itself.
+    await write(ledgerRow, { ...ledger, state: 'revoked' }, ledgerRevision);
+    await steps.done('taking the durable away', () => removeDeliveryDurable({ connection, space, member }));
+    return steps.fail('reading the gate again', { state: 'it is being retired' });
+  }
   return { member, principal, credential };
 }
 
@@ -126,6 +137,17 @@ export async function makeDeliveryDurable(asked: {
   const { stream, config } = memberConsumer(asked.space, asked.member);
   const manager = await jetstreamManager(asked.connection, { checkAPI: false });
   await manager.consumers.add(stream, config);
+}
+
+/** Takes it away; one that is not there is none. */
+async function removeDeliveryDurable(asked: { connection: NatsConnection; space: string; member: Member }) {
+  const manager = await jetstreamManager(asked.connection, { checkAPI: false });
+  try {
+    await manager.consumers.delete(streams(asked.space).dlv, deliveryConsumer(asked.member));
+  } catch (error) {
+    const failure = parseDriverError(error);
+    if (failure.kind !== 'refused' || failure.code !== CONSUMER_NOT_FOUND) throw error;
+  }
 }
 
 /**
