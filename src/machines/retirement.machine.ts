@@ -6,6 +6,7 @@
  *   RT3  it is retired, and its name free, only after the tombstone
  *   RT4  one that is retired already, or was never there, is told as that, and nothing is written
  *   RT5  what is not verified, and what somebody else writes meanwhile, leave the lifecycle as retiring: the next attempt goes on
+ *   RT6  once begun it is about that lifecycle: a successor under the name says that it is retired, and nothing of it is touched
  */
 import { assign, raise, setup } from 'xstate';
 import { AGENT_FAMILY } from '../domain/eviction.ts';
@@ -104,6 +105,7 @@ const retirement = setup({
   guards: {
     isCleared: (_, { end }: { end: string }) => end === 'cleared',
     isRaced: (_, { end }: { end: string }) => end === 'raced',
+    isSuccessor: ({ context }, { uid }: { uid: string }) => context.uid !== '' && context.uid !== uid,
   },
   delays: { askAgain: 500 },
 });
@@ -123,6 +125,11 @@ const ending = <E>(target: string, end: RetirementOutcome['end'], reason: (event
   }) as const;
 const because = ({ reason }: { reason: string }): string => reason;
 const raced = ending('Stopped', 'raced', () => 'somebody else wrote the lifecycle');
+/** A name is given again only when its lifecycle is retired: the end of ours was written, whoever heard of it. */
+const succeeded = {
+  guard: { type: 'isSuccessor', params: fact },
+  ...ending('Retired', 'retired', () => ''),
+} as const;
 
 export const retirementMachine = retirement.createMachine({
   id: 'retirement',
@@ -165,21 +172,24 @@ export const retirementMachine = retirement.createMachine({
             ...ends,
           },
           on: {
-            'lifecycle.active': { target: 'Marking', actions: { type: 'keepLifecycle', params: fact } },
-            'lifecycle.retiring': { target: 'Marking', actions: { type: 'keepLifecycle', params: fact } },
-            'lifecycle.retired': {
-              target: '#retirement.Retired',
-              actions: [
-                {
-                  type: 'keepEnd',
-                  params: ({ context }) => ({
-                    end: context.uid === '' ? ('already' as const) : ('retired' as const),
-                    reason: '',
-                  }),
-                },
-                { type: 'keepUid', params: fact },
-              ],
-            },
+            'lifecycle.active': [succeeded, { target: 'Marking', actions: { type: 'keepLifecycle', params: fact } }],
+            'lifecycle.retiring': [succeeded, { target: 'Marking', actions: { type: 'keepLifecycle', params: fact } }],
+            'lifecycle.retired': [
+              succeeded,
+              {
+                target: '#retirement.Retired',
+                actions: [
+                  {
+                    type: 'keepEnd',
+                    params: ({ context }) => ({
+                      end: context.uid === '' ? ('already' as const) : ('retired' as const),
+                      reason: '',
+                    }),
+                  },
+                  { type: 'keepUid', params: fact },
+                ],
+              },
+            ],
             'lifecycle.absent': ending('Unknown', 'unknown', () => 'there is no such agent'),
             'lifecycle.unreadable': ending('Stopped', 'failed', () => 'its head cannot be read'),
           },

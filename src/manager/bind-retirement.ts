@@ -139,6 +139,8 @@ export function bindRetirement(ports: RetirementPorts) {
   async function recordFrontiers(_: RetirementPorts, of: Retiring, signal: AbortSignal) {
     const head = await headOf(of.principal, signal);
     if (isTrouble(head)) return head;
+    // Another attempt was faster, and the name was given again: what is seen anew says so.
+    if (head.type === 'found' && head.row.lifecycleUid !== of.uid) return { type: 'store.unanswered' } as const;
     if (head.type !== 'found' || head.row.state !== 'retiring') {
       return { type: 'store.refused', reason: 'the head is not retiring any more' } as const;
     }

@@ -2,7 +2,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
-import { ledgerKey } from '../../../src/domain/auth-rows.ts';
+import { headKey, ledgerKey } from '../../../src/domain/auth-rows.ts';
 import { deliveryConsumer, streams } from '../../../src/domain/subjects.ts';
 import { ManagerRows, type ReadAs } from '../../../src/manager/auth-rows.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
@@ -136,5 +136,24 @@ it('an agent that is retired while it is added, after its ledger was looked at, 
   const manager = await jetstreamManager(stand.connection, { checkAPI: false });
   const name = deliveryConsumer({ owner: 'local', actor: 'bob', uid });
   await expect(manager.consumers.info(streams(suite.mesh.space).dlv, name)).rejects.toThrow('consumer not found');
+  await stand.ports.close();
+});
+
+it('a retirement that another attempt has overtaken says that its lifecycle is retired, and leaves the successor alone', async () => {
+  const stand = await standOf(suite.mesh, patient);
+  const first = await suite.mesh.addAgent({ name: 'bob', read: ['team.>'], post: [] });
+  const head = headKey('local.bob');
+  let isCleared = false;
+  let successor: string | undefined;
+  const rows = new HookedRows(stand, async (what) => {
+    // It has marked and cleared, and is about to remove: its next look at the head is the one before that.
+    if (what === `read ${ledgerKey(first.member.uid, first.credential.publicKey)}`) isCleared = true;
+    if (what !== `read ${head}` || !isCleared || successor !== undefined) return;
+    expect(await retire(stand.ports, { principal: 'local.bob' })).toMatchObject({ end: 'retired' });
+    successor = (await suite.mesh.addAgent({ name: 'bob' })).member.uid;
+  });
+  const outcome = await retire({ ...stand.ports, rows }, { principal: 'local.bob' });
+  expect(outcome).toMatchObject({ end: 'retired', reason: '', uid: first.member.uid });
+  expect(await stand.row(head)).toMatchObject({ state: 'active', lifecycleUid: successor });
   await stand.ports.close();
 });

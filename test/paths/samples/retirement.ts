@@ -1,6 +1,7 @@
 import type { ContextFrom } from 'xstate';
 import { retirementMachine } from '../../../src/machines/retirement.machine.ts';
 import { type PathPromise, samplesOf } from '../../support/paths/samples.ts';
+import type { Step } from '../../support/paths/seen.ts';
 import { started, wait } from './family.ts';
 
 type Context = ContextFrom<typeof retirementMachine>;
@@ -13,6 +14,12 @@ const follows = (effect: string, fact: string, clause: string, says: string): Pa
   when: (step) => step.started(effect) !== undefined,
   holds: (step) => step.heard(fact) || `on ${step.fact.type}`,
 });
+
+/** Another lifecycle has the name by now. */
+const isSuccessor = (step: Step<Context>): boolean =>
+  step.heard('lifecycle.active', 'lifecycle.retiring', 'lifecycle.retired') &&
+  step.before.context.uid !== '' &&
+  step.before.context.uid !== step.fact.uid;
 
 const promises: readonly PathPromise<Context>[] = [
   {
@@ -27,7 +34,8 @@ const promises: readonly PathPromise<Context>[] = [
     when: (step) => step.started('family') !== undefined,
     holds: (step) => {
       const given = step.started('family') as Record<string, string>;
-      const fits = given.endpoint === 'agent' && given.instance === 'u1' && given.freezeToken === step.fact.freezeToken;
+      const { uid } = step.before.context;
+      const fits = given.endpoint === 'agent' && given.instance === uid && given.freezeToken === step.fact.freezeToken;
       return (step.heard('lifecycle.marked') && fits && given.opId === step.after.context.opId) || 'of another';
     },
   },
@@ -40,13 +48,19 @@ const promises: readonly PathPromise<Context>[] = [
     holds: (step) =>
       WRITES.flatMap((id) => (step.started(id) as Given | undefined) ?? []).every(
         ({ uid, opId, revision }) =>
-          uid === 'u1' && opId === step.after.context.opId && revision === step.after.context.revision && revision > 0,
+          (uid === 'u1' || uid === 'u2') &&
+          uid === step.after.context.uid &&
+          opId === step.after.context.opId &&
+          revision === step.after.context.revision &&
+          revision > 0,
       ) || 'of another',
   },
   {
     clause: 'RT2',
     says: 'what a fact says of the revision is what goes on',
-    when: (step) => step.heard('lifecycle.active', 'lifecycle.retiring', 'lifecycle.marked', 'belongings.removed'),
+    when: (step) =>
+      step.heard('lifecycle.marked', 'belongings.removed') ||
+      (step.heard('lifecycle.active', 'lifecycle.retiring') && !isSuccessor(step)),
     holds: ({ after, fact }) => after.context.revision === fact.revision || 'it is not',
   },
   {
@@ -65,7 +79,9 @@ const promises: readonly PathPromise<Context>[] = [
     when: ({ after }) => after.status === 'done' && after.context.end === 'retired',
     holds: (step) =>
       (step.after.is('Retired') &&
-        (step.heard('lifecycle.settled') || (step.heard('lifecycle.retired') && step.before.context.uid !== ''))) ||
+        (step.heard('lifecycle.settled') ||
+          isSuccessor(step) ||
+          (step.heard('lifecycle.retired') && step.before.context.uid !== ''))) ||
       step.fact.type,
   },
   {
@@ -75,7 +91,8 @@ const promises: readonly PathPromise<Context>[] = [
     holds: (step) => {
       const { end, durables, memberships, marks, uid } = step.after.context;
       const zero = durables + memberships + marks === 0;
-      return (step.after.is('Retired') && end === 'already' && zero && uid === 'u1' && !started(step.effects)) || end;
+      const isIt = uid === step.fact.uid;
+      return (step.after.is('Retired') && end === 'already' && zero && isIt && !started(step.effects)) || end;
     },
   },
   {
@@ -88,7 +105,7 @@ const promises: readonly PathPromise<Context>[] = [
   {
     clause: 'RT5',
     says: 'a retirement that was begun goes on under its own operation; a new one begins its own',
-    when: (step) => step.heard('lifecycle.active', 'lifecycle.retiring'),
+    when: (step) => step.heard('lifecycle.active', 'lifecycle.retiring') && !isSuccessor(step),
     holds: (step) =>
       step.started('markRetiring')?.opId === (step.fact.opId ?? step.before.context.opId) || 'under another',
   },
@@ -116,6 +133,21 @@ const promises: readonly PathPromise<Context>[] = [
         ? step.started('lookAtLifecycle') !== undefined || 'it does not look'
         : (step.after.is('Working.Resting') && step.armed('askAgain')) || 'it does not rest',
   },
+  {
+    clause: 'RT6',
+    says: 'one that was begun is about the same lifecycle to its end',
+    when: (step) => step.before.begun && step.before.context.uid !== '',
+    holds: (step) => step.after.context.uid === step.before.context.uid || `it is about ${step.after.context.uid}`,
+  },
+  {
+    clause: 'RT6',
+    says: 'a successor under the name says that it is retired, and nothing is asked for any more',
+    when: isSuccessor,
+    holds: (step) => {
+      const { end, reason } = step.after.context;
+      return (step.after.is('Retired') && end === 'retired' && reason === '' && !started(step.effects)) || end;
+    },
+  },
 ];
 
 const trouble = [{ type: 'store.unanswered' }, { type: 'store.refused', reason: 'publish was denied' }] as const;
@@ -132,6 +164,9 @@ export const samples = samplesOf(retirementMachine, {
       { type: 'lifecycle.active', uid: 'u1', revision: 3 },
       { type: 'lifecycle.retiring', uid: 'u1', revision: 4, opId: 'op0' },
       { type: 'lifecycle.retired', uid: 'u1' },
+      { type: 'lifecycle.active', uid: 'u2', revision: 8 },
+      { type: 'lifecycle.retiring', uid: 'u2', revision: 9, opId: 'op2' },
+      { type: 'lifecycle.retired', uid: 'u2' },
       { type: 'lifecycle.absent' },
       { type: 'lifecycle.unreadable' },
       ...trouble,
