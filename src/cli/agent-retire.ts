@@ -1,9 +1,11 @@
-/** `cotal agent retire`: the end of a lifecycle. Its name may come back, as another lifecycle. */
-import { rmSync } from 'node:fs';
+/**
+ * `cotal agent retire`: the end of a lifecycle. Its name may come back, as another lifecycle: its credential is taken away by
+ * whoever did the work, for when that is heard of here the file may be the successor's.
+ */
 import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { askManager } from './ask-manager.ts';
 import { type Define, examples } from './frame.ts';
-import { agentCredsPath, principalNamed } from './open-mesh.ts';
+import { principalNamed } from './open-mesh.ts';
 
 export const define: Define = (command, frame) => {
   command.argument('<name>', 'name of the agent, or its principal (owner.actor)').action(
@@ -21,7 +23,6 @@ export const define: Define = (command, frame) => {
       const { end, reason, durables, memberships, marks, uid } = outcome;
       if (end === 'unknown') throw new Plane3Error('agent.unknown', { principal, state: 'never added' });
       if (end !== 'retired' && end !== 'already') throw new Plane3Error('agent.not-retired', { principal, reason });
-      rmSync(agentCredsPath(place, principal), { force: true });
       call.out.answer(
         {
           name,

@@ -21,7 +21,7 @@ import { memberConsumer } from '../domain/layout.ts';
 import { readJson } from '../domain/message.ts';
 import { type Member, memberKey, mentionName, parsePattern, parseToken } from '../domain/names.ts';
 import type { AclGrant } from '../domain/rows.ts';
-import { buckets, deliveryConsumer, streams } from '../domain/subjects.ts';
+import { buckets, deliveryConsumer, readDeliveryConsumer, streams } from '../domain/subjects.ts';
 import { type Credential, newPair } from '../services/credential.ts';
 import type { OperatorKeys, SpaceKeys } from '../services/local/auth-store.ts';
 import { mint } from '../services/local/mint.ts';
@@ -137,6 +137,12 @@ export async function makeDeliveryDurable(asked: {
   const { stream, config } = memberConsumer(asked.space, asked.member);
   const manager = await jetstreamManager(asked.connection, { checkAPI: false });
   await manager.consumers.add(stream, config);
+}
+
+/** Uid of the lifecycle that a credential is of: that of the durable which it may read. Undefined where it is no agent's. */
+export function lifecycleOf({ claims }: Pick<Credential, 'claims'>): string | undefined {
+  const names = (claims.nats.pub?.allow ?? []).map((line) => line.slice(line.lastIndexOf('.') + 1));
+  return names.map(readDeliveryConsumer).find((member) => member !== undefined)?.uid;
 }
 
 /** Takes it away; one that is not there is none. */

@@ -7,7 +7,7 @@ import { credsPath, keepCreds, mint, openCreds } from '../services/local/mint.ts
 import type { Journal } from '../services/ports.ts';
 import { type Attached, attach, repairGate, retire } from './embed.ts';
 import { grantAgent } from './grant.ts';
-import { addAgent } from './lifecycle.ts';
+import { addAgent, lifecycleOf } from './lifecycle.ts';
 import type { ManagerHandlers } from './manager-rail.ts';
 import type { EmbeddedPorts } from './ports.ts';
 import type { Workstation } from './workstation.ts';
@@ -39,6 +39,19 @@ const keptOut: EmbeddedPorts['revoke'] = async () => ({
 /** Where the credential of an agent lies on this root. */
 export const agentPath = (root: string, space: string, principal: string): string =>
   credsPath(root, space, `agents/${principal}`);
+
+/**
+ * Takes the credential of a lifecycle away. The name is free by now: a file that a successor has put there stays, and so does
+ * one that cannot be read. From the look to the removal it is one turn, and whoever adds an agent does it in this process.
+ */
+function forgetCreds(path: string, uid: string): void {
+  try {
+    const kept = openCreds(path);
+    if (kept !== undefined && lifecycleOf(kept) === uid) rmSync(path, { force: true });
+  } catch (error) {
+    if (!(error instanceof Plane3Error)) throw error;
+  }
+}
 
 export function managerHandlers(of: ManagerWork): ManagerHandlers {
   const { root, space, ports, keys } = of;
@@ -98,6 +111,9 @@ export function managerHandlers(of: ManagerWork): ManagerHandlers {
     },
     retire: async ({ principal }) => {
       const { type: _, ...outcome } = await retire(ports, { principal });
+      if (outcome.end === 'retired' || outcome.end === 'already') {
+        forgetCreds(agentPath(root, space, principal), outcome.uid);
+      }
       return { principal, ...outcome };
     },
     attach: ({ session }) =>

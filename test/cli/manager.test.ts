@@ -2,8 +2,11 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { endpointGateKey, gateSchema } from '../../src/domain/auth-rows.ts';
+import { LEASE_KEY, managerSubject } from '../../src/domain/subjects.ts';
 import { openWorkstation } from '../../src/manager/embed.ts';
 import { managerIdentity } from '../../src/services/local/manager-identity.ts';
+import { mint } from '../../src/services/local/mint.ts';
+import { connectOnce } from '../../src/services/nats/connect.ts';
 import { until } from '../support/until.ts';
 import { runs, Workstation } from '../support/workstation.ts';
 
@@ -42,6 +45,8 @@ it('up starts it; agents are added, granted and retired by it; killed, the next 
   expect([inbox.code, inbox.stdout], inbox.stderr).toEqual([0, '']);
   const retired = await ws.run(['agent', 'retire', 'alice', '--json']);
   expect(retired.json(), retired.stderr).toMatchObject({ state: 'retired', already: false, memberships: 1 });
+  expect(ws.read('space.KEY/agents/local.alice.creds')).toBeUndefined();
+  expect(ws.read('space.KEY/agents/local.sam.creds')).toContain('USER JWT');
   expect((await ws.run(['agent', 'retire', 'alice', '--json'])).json()).toMatchObject({
     already: true,
     memberships: 0,
@@ -142,6 +147,33 @@ it('its port says that it is alive and ready, and its recording is replayed to t
   const replayed = await ws.run(['replay', file, '--json']);
   expect(replayed.code, replayed.stdout).toBe(0);
   expect((await ws.run(['manager', '--record', file])).code).not.toBe(0);
+});
+
+it('the answer that an agent is retired leaves the credential that a successor has by then', async () => {
+  const up = await ws.run(['up', '--detach', '--port', 0, '--no-manager', '--json']);
+  const { url } = up.json<{ broker: { url: string } }>().broker;
+  const added = await ws.run(['agent', 'add', 'bob', '--json']);
+  expect(added.code, added.stderr).toBe(0);
+  const kept = ws.read('space.KEY/agents/local.bob.creds');
+  // A manager in all but its work: it says of the lifecycle before that it is retired.
+  const station = await openWorkstation({ root: ws.root, space: 'main', url });
+  const lease = await station.ports.rows.write({ bucket: 'manager', key: LEASE_KEY, value: {}, expect: 0 });
+  expect(lease).toMatchObject({ type: 'written' });
+  const serve = { profile: 'serve', space: 'main', principal: 'local.serve' } as const;
+  const credential = await mint(station.keys, { profile: serve, name: 'local.serve' });
+  const connection = await connectOnce({ url, name: 'serve', credential });
+  const gone = { principal: 'local.bob', end: 'retired', reason: '', uid: 'b'.repeat(26) };
+  const data = { ...gone, durables: 1, memberships: 0, marks: 0 };
+  connection.subscribe(managerSubject('main', '*.*'), {
+    callback: (_, message) => void message.respond(JSON.stringify({ ok: true, data })),
+  });
+  await connection.flush();
+  const retired = await ws.run(['agent', 'retire', 'bob', '--json']);
+  expect(retired.json(), retired.stderr).toMatchObject({ state: 'retired', lifecycleUid: 'b'.repeat(26) });
+  expect(kept).toContain('USER JWT');
+  expect(ws.read('space.KEY/agents/local.bob.creds')).toBe(kept);
+  await connection.close();
+  await station.close();
 });
 
 it('without a daemon it waits for the rail, and its log names it (RAIL-05)', async () => {

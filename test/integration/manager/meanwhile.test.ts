@@ -1,4 +1,5 @@
 /** A retirement that begins, or ends, while something else is done for the same agent. */
+import { existsSync } from 'node:fs';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
@@ -8,8 +9,11 @@ import { ManagerRows, type ReadAs } from '../../../src/manager/auth-rows.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
 import { retire } from '../../../src/manager/embed.ts';
 import { grantAgent } from '../../../src/manager/grant.ts';
-import { addAgent } from '../../../src/manager/lifecycle.ts';
+import { addAgent, lifecycleOf } from '../../../src/manager/lifecycle.ts';
+import { agentPath, managerHandlers } from '../../../src/manager/manager-work.ts';
 import type { Credential } from '../../../src/services/credential.ts';
+import { openCreds } from '../../../src/services/local/mint.ts';
+import { TestJournal } from '../../support/delivery/daemon.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
 import { type Asked, fakeDaemon, provesAll, type Stand, standOf } from '../../support/manager/stand.ts';
 
@@ -155,5 +159,43 @@ it('a retirement that another attempt has overtaken says that its lifecycle is r
   const outcome = await retire({ ...stand.ports, rows }, { principal: 'local.bob' });
   expect(outcome).toMatchObject({ end: 'retired', reason: '', uid: first.member.uid });
   expect(await stand.row(head)).toMatchObject({ state: 'active', lifecycleUid: successor });
+  await stand.ports.close();
+});
+
+it('whoever retires an agent takes its credential away, and leaves that of a successor which is there already', async () => {
+  const { root, space, operator, keys } = suite.mesh;
+  const stand = await standOf(suite.mesh, patient);
+  let successor: Record<string, unknown> | undefined;
+  const rows = new HookedRows(stand, async (what, value) => {
+    const isFree = what === `write ${headKey('local.bob')}` && (value as { state: string }).state === 'retired';
+    if (isFree && successor === undefined) successor = { ...(await handlers.provision(bob)) };
+  });
+  const handlers = managerHandlers({
+    root,
+    space,
+    family: { endpoint: 'manager', instance: 'i1' },
+    lifecycleUid: 'a'.repeat(26),
+    incarnation: '',
+    keys: { operator, space: keys },
+    ports: { ...stand.ports, rows },
+    goals: () => stand.connection,
+    journal: new TestJournal(),
+    processEpoch: () => 1,
+    mayRenew: () => false,
+    serves: false,
+  });
+  const bob = { name: 'bob', read: ['team.>'], post: ['team.>'] };
+  const path = agentPath(root, space, 'local.bob');
+  const holder = () => {
+    const kept = openCreds(path);
+    return kept === undefined ? undefined : lifecycleOf(kept);
+  };
+  const first = (await handlers.provision(bob)) as { lifecycleUid: string };
+  expect(holder()).toBe(first.lifecycleUid);
+  expect(await handlers.retire({ principal: 'local.bob' })).toMatchObject({ end: 'retired', uid: first.lifecycleUid });
+  expect(holder()).toBe(successor?.lifecycleUid);
+  expect(await handlers.retire({ principal: 'local.bob' })).toMatchObject({ uid: successor?.lifecycleUid });
+  expect(existsSync(path)).toBe(false);
+  expect(await handlers.retire({ principal: 'local.bob' })).toMatchObject({ end: 'already' });
   await stand.ports.close();
 });
