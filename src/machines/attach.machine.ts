@@ -5,6 +5,7 @@
  *   AT2  the row is removed only after the holder was revoked and an answer proved it gone
  *   AT3  a session that ends while its holder is issued ends that holder too
  *   AT4  a holder that is not proved gone keeps its row: the next registration meets it
+ *   AT5  a holder whose row may be there, and is not known to be, is ended like one that was attached: nothing blocks the session
  */
 import { assign, raise, setup } from 'xstate';
 import { type EvictionJudgement, readEviction } from '../domain/eviction.ts';
@@ -21,6 +22,8 @@ export interface Holder {
 export type IssueFact =
   | { type: 'holder.issued'; principal: string; credentialId: string }
   | { type: 'session.taken'; principal: string }
+  /** Its credential was made and stays here; whether its row is there is not known. */
+  | { type: 'holder.doubtful'; principal: string; credentialId: string; reason: string }
   | StoreTrouble;
 export type RevokeHolderFact = { type: 'holder.revoked' } | StoreTrouble;
 export type RemoveHolderFact = { type: 'holder.removed' } | StoreTrouble;
@@ -95,6 +98,8 @@ const ending = <E>(target: string, end: AttachOutcome['end'], reason: (event: E,
     },
   }) as const;
 const because = ({ reason }: { reason: string }): string => reason;
+/** It was wanted that it ends: that is what is told when its holder is gone. */
+const wanted = { type: 'keepEnd', params: { end: 'ended', reason: '' } } as const;
 const said = ({ message }: { message: string }): string => message;
 const surprise = ({ effect, message }: EffectFailed): string => `${effect} failed: ${message}`;
 
@@ -124,17 +129,27 @@ export const attachMachine = attach.createMachine({
           },
         },
         Unwanted: {
-          on: { 'holder.issued': { target: '#attach.Ending', actions: { type: 'keepHolder', params: fact } } },
+          on: {
+            'holder.issued': { target: '#attach.Ending', actions: [{ type: 'keepHolder', params: fact }, wanted] },
+          },
         },
       },
       on: {
+        'holder.doubtful': {
+          target: 'Ending',
+          actions: [
+            { type: 'keepHolder', params: fact },
+            { type: 'keepEnd', params: ({ event: { reason } }) => ({ end: 'failed' as const, reason }) },
+          ],
+        },
         'session.taken': ending('Refused', 'taken', ({ principal }) => `${principal} holds this session already`),
         'store.unanswered': ending('Refused', 'failed', () => 'the store did not answer'),
         'store.refused': ending('Refused', 'failed', because),
         'effect.failed': ending('Refused', 'failed', surprise),
       },
     },
-    Attached: { tags: 'serving', on: { 'session.ended': 'Ending' } },
+    Attached: { tags: 'serving', on: { 'session.ended': { target: 'Ending', actions: wanted } } },
+    /** What it will have come to when the holder is gone is kept on the way here. */
     Ending: {
       initial: 'Revoking',
       on: {
@@ -174,7 +189,7 @@ export const attachMachine = attach.createMachine({
         },
         Removing: {
           invoke: { id: 'removeHolder', src: 'removeHolder', input: holder, ...ends },
-          on: { 'holder.removed': ending('Ended', 'ended', () => '') },
+          on: { 'holder.removed': '#attach.Ended' },
         },
       },
     },

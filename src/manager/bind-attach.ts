@@ -48,8 +48,11 @@ export function bindAttach(ports: AttachPorts) {
         if (isTaken) return { type: 'session.taken', principal };
         const credential = await ports.issue({ session, principal });
         if (credential.claims.exp !== undefined) ends.set(credential.publicKey, credential.claims.exp);
+        const key = rowKeyOf(family, credential.publicKey);
+        const doubtful = (reason: string) =>
+          ({ type: 'holder.doubtful', principal, credentialId: credential.publicKey, reason }) as const;
         const written = await rows.write({
-          key: rowKeyOf(family, credential.publicKey),
+          key,
           value: {
             credentialId: credential.publicKey,
             holderPrincipal: principal,
@@ -62,11 +65,15 @@ export function bindAttach(ports: AttachPorts) {
           signal,
         });
         if (written.type === 'conflict') return { type: 'store.refused', reason: 'its ledger row is there already' };
+        if (written.type === 'store.unanswered') return doubtful('the store did not answer');
         if (written.type !== 'written') return written;
         // Frozen meanwhile: whoever froze it may have listed the family before this row was there.
         const now = await rows.read({ key: gateKey, schema: gateSchema, signal });
         if (now.type !== 'found' || now.revision !== gate.revision) {
-          await rows.remove({ key: rowKeyOf(family, credential.publicKey), expect: written.revision });
+          const removed = await rows.remove({ key, expect: written.revision });
+          // In conflict whoever froze it has marked the row revoked: that is not taken for a holder.
+          if (removed.type === 'store.unanswered') return doubtful('the store did not answer');
+          if (removed.type === 'store.refused') return doubtful(removed.reason);
           if (now.type === 'store.unanswered' || now.type === 'store.refused') return now;
           return { type: 'store.refused', reason: 'the gate of the manager was frozen meanwhile: nothing is issued' };
         }

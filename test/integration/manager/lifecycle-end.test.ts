@@ -5,6 +5,7 @@ import { gateKey, headKey } from '../../../src/domain/auth-rows.ts';
 import { memberKey } from '../../../src/domain/names.ts';
 import { permissionsOf } from '../../../src/domain/permissions.ts';
 import { buckets, streams } from '../../../src/domain/subjects.ts';
+import { ManagerRows } from '../../../src/manager/auth-rows.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
 import { attach, proveStore, retire } from '../../../src/manager/embed.ts';
 import { addAgent } from '../../../src/manager/lifecycle.ts';
@@ -13,7 +14,7 @@ import { fsStore } from '../../../src/services/local/fs-store.ts';
 import { connectOnce } from '../../../src/services/nats/connect.ts';
 import { readRow } from '../../../src/services/nats/rows.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
-import { fakeDaemon, provesAll, standOf } from '../../support/manager/stand.ts';
+import { fakeDaemon, provesAll, type Stand, standOf } from '../../support/manager/stand.ts';
 import { until } from '../../support/until.ts';
 
 const suite = deliverySuite();
@@ -147,6 +148,71 @@ it('ten attaches add ten holders to the family, their ends take them away, and a
   });
   await stand.ports.close();
 });
+
+/** Rows that do what they are asked, except for one write, or one removal, of a holder: nobody hears of that write, that removal is lost. */
+class UnheardRows extends ManagerRows {
+  #verb: 'write' | 'remove' | undefined;
+  readonly #meanwhile: () => Promise<void>;
+
+  constructor(of: { stand: Stand; verb: 'write' | 'remove'; meanwhile: () => Promise<void> }) {
+    super({ space: suite.mesh.space, connection: () => of.stand.connection });
+    this.#verb = of.verb;
+    this.#meanwhile = of.meanwhile;
+  }
+
+  override async write(of: Parameters<ManagerRows['write']>[0]): ReturnType<ManagerRows['write']> {
+    const written = await super.write(of);
+    if (this.#verb === undefined || !of.key.startsWith('epcred.')) return written;
+    await this.#meanwhile();
+    if (this.#verb === 'remove') return written;
+    this.#verb = undefined;
+    return { type: 'store.unanswered' };
+  }
+  override async remove(of: Parameters<ManagerRows['remove']>[0]): ReturnType<ManagerRows['remove']> {
+    if (this.#verb === undefined) return super.remove(of);
+    this.#verb = undefined;
+    return { type: 'store.unanswered' };
+  }
+}
+
+it.each([
+  ['stored, and nobody hears of it', 'write', false],
+  ['to be taken away again because the gate moved, and nobody hears of that', 'remove', true],
+] as const)(
+  'an attach whose row is %s ends its holder, and the session is attached the next time',
+  async (_, verb, moves) => {
+    const stand = await standOf(suite.mesh, patient);
+    const family = { endpoint: 'manager', instance: 'i1' };
+    const open = { state: 'open', generation: 1, processEpoch: 1 };
+    await stand.put('epgate.manager.i1', open);
+    const meanwhile = async () => {
+      if (moves) await stand.put('epgate.manager.i1', { ...open, generation: 2 });
+    };
+    const rows = new UnheardRows({ stand, verb, meanwhile });
+    const revoked: string[] = [];
+    const ports: Parameters<typeof attach>[0] = {
+      ...stand.ports,
+      rows,
+      family,
+      lifecycleUid: 'a'.repeat(26),
+      issue: ({ principal }) => suite.mesh.credsFor('session', { principal }),
+      revoke: (of) => {
+        revoked.push(...of.users);
+        return stand.ports.revoke(of);
+      },
+    };
+    expect(await attach(ports, { session: 's1' })).toMatchObject({
+      refused: { end: 'failed', reason: 'the store did not answer' },
+    });
+    expect(revoked).toHaveLength(1);
+    expect(await familyRows(ports, family)).toMatchObject({ type: 'rows', rows: new Map() });
+    const second = await attach(ports, { session: 's1' });
+    if ('refused' in second) throw new Error(JSON.stringify(second));
+    expect(second.credential.publicKey).not.toBe(revoked[0]);
+    expect(await second.end()).toMatchObject({ end: 'ended', reason: '' });
+    await stand.ports.close();
+  },
+);
 
 it('the store proof: matched, another store with both names (CRD-05), and whoever answers without the lease', async () => {
   const stand = await standOf(suite.mesh, patient);

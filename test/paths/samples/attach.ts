@@ -48,22 +48,26 @@ const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'AT2',
-    says: 'ended is said when its row was removed',
+    says: 'it has ended when its row was removed',
     when: ({ after }) => after.status === 'done' && after.is('Ended'),
-    holds: (step) => (step.heard('holder.removed') && step.after.context.end === 'ended') || step.fact.type,
+    holds: (step) => step.heard('holder.removed') || step.fact.type,
   },
   {
     clause: 'AT3',
     says: 'a session that ended meanwhile has its holder revoked when it is issued',
     when: (step) => step.before.begun && step.before.is('Issuing.Unwanted') && step.heard('holder.issued'),
     holds: (step) =>
-      (step.after.is('Ending.Revoking') && step.started('revokeHolder')?.credentialId === 'U1') || 'it stays',
+      (step.after.is('Ending.Revoking') &&
+        step.started('revokeHolder')?.credentialId === 'U1' &&
+        step.after.context.end === 'ended') ||
+      'it stays',
   },
   {
     clause: 'AT3',
     says: 'the end of an attached session revokes its holder',
     when: (step) => step.before.begun && step.before.is('Attached') && step.heard('session.ended'),
-    holds: (step) => step.started('revokeHolder')?.principal === 'm.s' || 'it does not',
+    holds: (step) =>
+      (step.started('revokeHolder')?.principal === 'm.s' && step.after.context.end === 'ended') || 'it does not',
   },
   {
     clause: 'AT4',
@@ -92,6 +96,29 @@ const promises: readonly PathPromise<Context>[] = [
         ? step.started('revokeHolder') !== undefined || 'it is not'
         : (step.after.is('Ending.Resting') && step.armed('askAgain')) || 'it does not rest',
   },
+  {
+    clause: 'AT5',
+    says: 'a holder in doubt is revoked, whether it is wanted still or not',
+    when: (step) => step.heard('holder.doubtful'),
+    holds: (step) => {
+      const { principal, credentialId } = step.started('revokeHolder') ?? {};
+      return (step.after.is('Ending.Revoking') && principal === 'm.s' && credentialId === 'U1') || 'it is left';
+    },
+  },
+  {
+    clause: 'AT5',
+    says: 'it is told as failed, with what was not known of it',
+    when: (step) => step.heard('holder.doubtful'),
+    holds: ({ after: { context }, fact }) =>
+      (context.end === 'failed' && context.reason === fact.reason) || `${context.end}: ${context.reason}`,
+  },
+  {
+    clause: 'AT5',
+    says: 'as what it ends is known before its end begins, and stays unless the holder is kept',
+    when: (step) => step.before.begun && step.before.is('Ending') && !step.after.is('Kept'),
+    holds: ({ before: { context: was }, after: { context: is } }) =>
+      (is.end === was.end && is.reason === was.reason) || `${is.end}: ${is.reason}`,
+  },
 ];
 
 const trouble = [{ type: 'store.unanswered' }, { type: 'store.refused', reason: 'publish was denied' }] as const;
@@ -103,6 +130,7 @@ export const samples = samplesOf(attachMachine, {
     issueHolder: [
       { type: 'holder.issued', principal: 'm.s', credentialId: 'U1' },
       { type: 'session.taken', principal: 'm.s' },
+      { type: 'holder.doubtful', principal: 'm.s', credentialId: 'U1', reason: 'the row may be there' },
       ...trouble,
     ],
     revokeHolder: [{ type: 'holder.revoked' }, ...trouble],
@@ -122,7 +150,7 @@ export const samples = samplesOf(attachMachine, {
     removeHolder: [{ type: 'holder.removed' }, ...trouble],
   },
   bounded: { Attached: 'whoever attached: the session ends' },
-  clamp: () => ({}),
+  clamp: ({ end }) => ({ end }),
   happy: ['Issuing.Wanted', 'Attached', 'Ending.Revoking', 'Ending.Evicting', 'Ending.Removing', 'Ended'],
   promises,
 });
