@@ -11,7 +11,7 @@ import { readJson, shaped } from '../domain/message.ts';
 import type { Numbers } from '../domain/numbers.ts';
 import { isSame } from '../domain/process-record.ts';
 import { causeOf, restartWait } from '../domain/restart.ts';
-import type { ChildName, ExitFact } from '../machines/child.machine.ts';
+import type { ChildName, ExitFact } from '../machines/child.facts.ts';
 import type { ChildServices } from '../services/bind-launcher.ts';
 import { isStopped, logPath, type ProcessName, readProcess, recordStarting } from '../services/local/process-record.ts';
 import { lookAt, startOf } from '../services/local/processes.ts';

@@ -2,7 +2,7 @@
 import { createActor, type InspectionEvent } from 'xstate';
 import { readNumbers } from '../domain/config.ts';
 import type { AskedSettings } from '../domain/mesh-settings.ts';
-import type { ChildName } from '../machines/child.machine.ts';
+import type { ChildName } from '../machines/child.facts.ts';
 import type { LauncherEnd, Standing } from '../machines/launcher.facts.ts';
 import { bindLauncher } from '../services/bind-launcher.ts';
 import { cotalFolder } from '../services/local/auth-store.ts';
@@ -102,6 +102,7 @@ export function createUp(options: UpOptions) {
         ...(options.wordsFor === undefined ? {} : { wordsFor: options.wordsFor }),
       }),
       stop: stopper({ root, space, numbers, journal }),
+      numbers,
       lock: () => {
         lock = reserve(lockFile);
         return lock.kind === 'held' ? { type: 'lock.held', pid: lock.pid } : { type: 'lock.taken' };

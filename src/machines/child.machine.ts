@@ -1,7 +1,8 @@
 /**
  * child: one process that `up` keeps, from looking whether it runs already to the day it stays stopped.
  *
- *   U1  `serving` only after the broker itself showed that this very process serves
+ *   U1  `serving` only after the broker itself showed that this very process serves; what was said of it is taken back in the
+ *       moment in which it ends
  *   U2  one that died badly is restarted, and announced again only when it serves again; an attempt that failed is followed by
  *       the next when the lease allows it
  *   U3  one that ended cleanly, by a signal, or because somebody marked it as stopped stays stopped: whatever it was doing,
@@ -12,57 +13,20 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { isAskedFor } from '../domain/restart.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
-import { type StopOutcome, stopMachine } from './stop.machine.ts';
-
-export type LookFact = { type: 'process.running'; pid: number } | { type: 'process.absent' };
-export type SpawnFact =
-  | { type: 'process.spawned'; pid: number }
-  /** Somebody wants it stopped: nothing was spawned, or what was spawned is dead again. */
-  | { type: 'process.marked' }
-  | { type: 'spawn.refused'; reason: string };
-/** `code` and `signal` are null where the system does not tell: it was not our child. */
-export type ExitFact = { type: 'process.exited'; code: number | null; signal: string | null };
-export type ProofFact = { type: 'serving.proved' } | { type: 'process.marked' };
-export type ExplainFact = {
-  type: 'exit.explained';
-  /** Somebody asked for it: there is a mark, or its own last words say so. */
-  asked: boolean;
-  /** `exit code 1`, `SIGKILL`. */
-  cause: string;
-  /** Why it did not serve, in its own words where it left some. */
-  reason: string;
-  /** When the next attempt makes sense. */
-  waitMs: number;
-};
-
-export type ChildEvent = LookFact | SpawnFact | ExitFact | ProofFact | ExplainFact | StopOutcome | EffectFailed;
-
-/** What a child tells `up`. */
-export type ChildReport =
-  /** This run started it, and has to stop it again if the launch fails. */
-  | { type: 'child.spawned'; name: ChildName; pid: number }
-  | { type: 'child.serving'; name: ChildName; pid: number }
-  /** It runs, but what it is there for does not. */
-  | { type: 'child.unbound'; name: ChildName; pid: number }
-  | { type: 'child.failed'; name: ChildName; reason: string }
-  | { type: 'child.stopped'; name: ChildName; cause: string };
-
-export type ChildName = 'delivery' | 'manager';
-export interface Named {
-  readonly name: ChildName;
-}
-export interface ChildInput extends Named {
-  /** How long an attempt that could not even spawn is followed by none. */
-  readonly retryMs: number;
-}
-
-export interface ChildContext extends Named {
-  readonly pid: number;
-  readonly code: number | null;
-  readonly signal: string | null;
-  readonly waitMs: number;
-}
+import type {
+  ChildContext,
+  ChildEvent,
+  ChildInput,
+  ChildReport,
+  ExitFact,
+  ExplainFact,
+  LookFact,
+  Named,
+  ProofFact,
+  SpawnFact,
+} from './child.facts.ts';
+import { answerOf, asked, deafToLateFailures, ends, heard, surpriseOf } from './effects.ts';
+import { stopMachine } from './stop.machine.ts';
 
 const child = setup({
   types: { context: {} as ChildContext, events: {} as ChildEvent, input: {} as ChildInput },
@@ -114,6 +78,14 @@ const isUnbound = {
 } as const;
 const keptPid = (target: string) => ({ target, actions: { type: 'keepPid', params: fact } }) as const;
 const keptExit = { target: 'Explaining', actions: { type: 'keepExit', params: fact } } as const;
+/** How it is has been told. Whoever relies on that must not learn of its end only when the end has been explained. */
+const lost = {
+  target: 'Explaining',
+  actions: [
+    { type: 'keepExit', params: fact },
+    { type: 'report', params: (of: At): ChildReport => ({ type: 'child.lost', ...who(of) }) },
+  ],
+} as const;
 
 const isStopped = (target: string) =>
   ({
@@ -203,13 +175,13 @@ export const childMachine = child.createMachine({
     Running: {
       initial: 'Serving',
       states: {
-        Serving: { tags: 'serving', invoke: watch, on: { 'process.exited': keptExit } },
+        Serving: { tags: 'serving', invoke: watch, on: { 'process.exited': lost } },
         Unbound: {
           invoke: [watch, prove],
           on: {
             'serving.proved': { target: 'Serving', actions: isServing },
             'process.marked': '#child.Dismissing',
-            'process.exited': keptExit,
+            'process.exited': lost,
           },
         },
         Explaining: {
@@ -255,7 +227,7 @@ export const childMachine = child.createMachine({
               actions: [{ type: 'tellAgain', params: who }, isServing],
             },
             'process.marked': '#child.Dismissing',
-            'process.exited': keptExit,
+            'process.exited': lost,
           },
         },
         Explaining: {

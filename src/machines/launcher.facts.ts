@@ -1,6 +1,6 @@
 /** What the launcher hears, remembers and answers with. */
 import type { RecordedProcess } from '../domain/process-record.ts';
-import type { ChildName, ChildReport } from './child.machine.ts';
+import type { ChildName, ChildReport } from './child.facts.ts';
 import type { EffectFailed } from './effects.ts';
 import type { StopOutcome } from './stop.machine.ts';
 
@@ -26,8 +26,8 @@ export type LauncherEvent =
   | EffectFailed
   | { type: 'stop.requested'; signal: string };
 
-/** How each child is, as it last said. */
-export type Standing = 'serving' | 'unbound' | 'stopped' | 'failed';
+/** How each child is, as it last said. `lost`: it has ended, and is not back. */
+export type Standing = 'serving' | 'unbound' | 'stopped' | 'lost';
 
 export type LauncherEnd =
   /** Detached, and everything serves. */

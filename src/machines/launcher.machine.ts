@@ -1,7 +1,7 @@
 /**
  * launcher: one `cotal up`, from the lock on its root to the reason it ended.
  *
- *   U1  it says healthy only when every child was seen to serve, and says so of nothing else
+ *   U1  it says healthy only when every child was seen to serve and has not ended since, and says so of nothing else
  *   U4  whatever happens while it stops, the stop in flight is waited for
  *   U5  a signal and a broker that exits run the shared stop: delivery, manager, broker, one after the other
  *   U6  a broker and children that run already are adopted; what is missing is started
@@ -10,7 +10,7 @@
  * each of them has said how it is, and leaves them running; a foreground one stays with them. A launch that failed stops
  * what this very run had started, and nothing else.
  */
-import type { ChildName } from './child.machine.ts';
+import type { ChildName } from './child.facts.ts';
 import { deafToLateFailures, ends, failuresOf } from './effects.ts';
 import type { LauncherEnd, Standing } from './launcher.facts.ts';
 import { launcher } from './launcher.setup.ts';
@@ -121,7 +121,16 @@ export const launcherMachine = launcher.createMachine({
       },
       initial: 'Launching',
       states: {
-        Launching: { always: { guard: 'hasAllTold', target: 'Settled' } },
+        Launching: {
+          always: { guard: 'hasAllTold', target: 'Settled' },
+          initial: 'Waiting',
+          states: {
+            Waiting: { on: { 'child.lost': { target: 'Relaunching', actions: stands('lost') } } },
+            /** One that served has ended before the others had told: its replacement is waited for, but not for ever. */
+            Relaunching: { after: { relaunchPatience: 'Late' } },
+            Late: { always: { guard: 'hasEachTold', target: '#launcher.Running.Settled' } },
+          },
+        },
         Settled: {
           entry: { type: 'tellUp', params: ({ context }) => ({ standing: context.standing }) },
           always: [
@@ -143,6 +152,7 @@ export const launcherMachine = launcher.createMachine({
           },
           on: {
             'child.serving': { target: '.Judging', actions: stands('serving') },
+            'child.lost': { target: '.Judging', actions: stands('lost') },
             'child.unbound': {
               target: '.Judging',
               actions: [stands('unbound'), { type: 'tellUnbound', params: fact }],
@@ -160,6 +170,7 @@ export const launcherMachine = launcher.createMachine({
           actions: { type: 'keepOurs', params: ({ event }) => ({ what: event.name }) },
         },
         'child.serving': { actions: stands('serving') },
+        'child.lost': { actions: stands('lost') },
         'child.unbound': { actions: [stands('unbound'), { type: 'tellUnbound', params: fact }] },
         'child.stopped': { actions: [stands('stopped'), { type: 'tellChildStopped', params: fact }] },
         'child.failed': {

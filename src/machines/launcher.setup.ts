@@ -1,7 +1,8 @@
 /** What the launcher's chart is made of: its effects, children, actions, guards and delays by name. */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import type { RecordedProcess } from '../domain/process-record.ts';
-import { type ChildName, childMachine } from './child.machine.ts';
+import type { ChildName } from './child.facts.ts';
+import { childMachine } from './child.machine.ts';
 import { answerOf, asked, heard, surpriseOf } from './effects.ts';
 import type {
   BrokerExit,
@@ -87,12 +88,15 @@ export const launcher = setup({
   guards: {
     isOpen: ({ context }) => context.isOpen,
     isForeground: ({ context }) => context.isForeground,
-    hasAllTold: ({ context }) => context.children.every((each) => context.standing[each] !== undefined),
+    hasAllTold: ({ context }) => context.children.every((each) => isKnown(context.standing[each])),
+    hasEachTold: ({ context }) => context.children.every((each) => context.standing[each] !== undefined),
     isAllServing: ({ context }) => context.children.every((each) => context.standing[each] === 'serving'),
     isAllStopped: ({ context }) => context.targets.length === 0,
     isUnderWay: (_, { end }: StopOutcome) => end === 'held',
     isLeft: (_, { end }: StopOutcome) => end === 'survived' || end === 'failed',
     isWanted: (_, { asked }: { asked: boolean }) => asked,
   },
-  delays: { askAgain: 200 },
+  delays: { askAgain: 200, relaunchPatience: 90_000 },
 });
+
+const isKnown = (standing: Standing | undefined): boolean => standing !== undefined && standing !== 'lost';

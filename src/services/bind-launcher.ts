@@ -2,15 +2,8 @@
 import { describeError, Plane3Error } from '../domain/errors/catalogue.ts';
 import type { Numbers } from '../domain/numbers.ts';
 import type { RecordedIdentity, RecordedProcess } from '../domain/process-record.ts';
-import {
-  type ChildName,
-  childMachine,
-  type ExitFact,
-  type ExplainFact,
-  type LookFact,
-  type ProofFact,
-  type SpawnFact,
-} from '../machines/child.machine.ts';
+import type { ChildName, ExitFact, ExplainFact, LookFact, ProofFact, SpawnFact } from '../machines/child.facts.ts';
+import { childMachine } from '../machines/child.machine.ts';
 import type { BrokerExit, BrokerFact, LockFact, Standing, StartFact, StepFact } from '../machines/launcher.facts.ts';
 import { launcherMachine } from '../machines/launcher.machine.ts';
 import {
@@ -142,6 +135,7 @@ export interface LauncherServices {
   readonly journal: Journal;
   readonly children: ChildServices;
   readonly stop: StopServices;
+  readonly numbers: Pick<Numbers, 'launchPatienceMs' | 'restartWaitMs'>;
   lock(): LockFact;
   unlock(): void;
   readonly plan: Step;
@@ -174,7 +168,7 @@ const step = (work: Step) =>
   });
 
 export function bindLauncher(services: LauncherServices) {
-  const { journal, children, stop } = services;
+  const { journal, children, stop, numbers } = services;
   return launcherMachine.provide({
     actors: {
       lockRoot: ask<LockFact, undefined>(async () => services.lock()),
@@ -213,5 +207,7 @@ export function bindLauncher(services: LauncherServices) {
       tellStopping: (_, { signal }) => journal.tell('up.signalled', { signal }),
       tellStop: (_, { target, end, pid, message }) => journal.tell('up.stopped', { target, end, pid, message }),
     },
+    // The row of the one that died has to end first, then its replacement has its time.
+    delays: { relaunchPatience: numbers.restartWaitMs + numbers.launchPatienceMs * MANAGER_PATIENCE },
   });
 }

@@ -66,6 +66,21 @@ export const promises: readonly PathPromise<ContextFrom<typeof childMachine>>[] 
   },
   {
     clause: 'U1',
+    says: 'one of which it was told how it is, and that ends, is reported as lost at once, before anything is explained',
+    when: (step) => lives(step.before) && !step.before.is('Launching.Proving') && step.heard('process.exited'),
+    holds: (step) =>
+      (step.reported('child.lost')?.pid === step.before.context.pid &&
+        step.reported('child.lost')?.name === 'delivery') ||
+      'it still counts as what it was',
+  },
+  {
+    clause: 'U1',
+    says: 'lost is reported of an end only',
+    when: (step) => step.reported('child.lost') !== undefined,
+    holds: (step) => step.heard('process.exited') || 'it lives',
+  },
+  {
+    clause: 'U1',
     says: 'unbound is reported only after the patience',
     when: (step) => step.reported('child.unbound') !== undefined,
     holds: (step) => step.elapsed === 'patience' || 'too early',

@@ -18,6 +18,9 @@ const own = ({ before }: LauncherStep, without?: string) =>
 const same = (one: readonly string[], other: readonly string[]) => one.join() === other.join();
 const settles = ({ before, after }: LauncherStep) =>
   before.is('Running.Launching') && (after.is('Running.Up') || after.is('Unlocking'));
+/** Each has told how it is, and that holds still. */
+const everyIsKnown = ({ after }: LauncherStep) =>
+  after.context.children.every((each) => !['lost', undefined].includes(after.context.standing[each]));
 const everyServes = ({ after }: LauncherStep) =>
   after.context.children.every((each) => after.context.standing[each] === 'serving');
 /** The state in which a stop has just begun: what it will stop is known. */
@@ -125,13 +128,40 @@ export const promises: readonly PathPromise<ContextFrom<typeof launcherMachine>>
   },
   {
     clause: 'U1',
+    says: 'one that served and has ended since is waited for again, before it says how it is',
+    when: (step) =>
+      isLaunching(step) &&
+      step.heard('child.lost', 'child.serving', 'child.unbound', 'child.stopped') &&
+      !step.before.is('Running.Launching.Late') &&
+      step.after.context.children.some((each) => step.after.context.standing[each] === 'lost'),
+    holds: (step) =>
+      (step.after.is('Running.Launching.Relaunching') && !acted(step, 'tellUp')) || 'it counts by what it was',
+  },
+  {
+    clause: 'U1',
+    says: 'the wait for it has a bound, which a further loss does not move, and then it does not count as serving',
+    when: (step) =>
+      (isLaunching(step) && step.heard('child.lost')) || (step.elapsed === 'relaunchPatience' && !step.ignored),
+    holds: (step) => {
+      if (step.heard('child.lost')) {
+        return step.armed('relaunchPatience') === step.before.is('Running.Launching.Waiting') || 'without a bound';
+      }
+      const eachHasTold = step.after.context.children.every((each) => step.after.context.standing[each] !== undefined);
+      if (!eachHasTold) return step.after.is('Running.Launching.Late') || 'one that never told is not waited for';
+      return (acted(step, 'tellUp') && !everyServes(step)) || 'nobody is told';
+    },
+  },
+  {
+    clause: 'U1',
     says: 'when the last child has said how it is, that is said, and a detached up ends by it',
     when: (step) =>
       (isLaunching(step) || !step.before.is('Running')) &&
       step.after.status === 'active' &&
       !step.heard('child.failed') &&
       (step.after.is('Running') || settles(step)) &&
-      step.after.context.children.every((each) => step.after.context.standing[each] !== undefined),
+      (everyIsKnown(step) ||
+        (step.before.is('Running.Launching.Late') &&
+          step.after.context.children.every((each) => step.after.context.standing[each] !== undefined))),
     holds: (step) => {
       if (!acted(step, 'tellUp')) return 'nobody is told';
       if (step.after.context.isForeground) return step.after.is('Running.Up') || 'it does not stay';
@@ -148,7 +178,8 @@ export const promises: readonly PathPromise<ContextFrom<typeof launcherMachine>>
   {
     clause: 'U1',
     says: 'the last word of a child is what counts',
-    when: (step) => step.before.is('Running') && step.heard('child.serving', 'child.unbound', 'child.stopped'),
+    when: (step) =>
+      step.before.is('Running') && step.heard('child.serving', 'child.unbound', 'child.lost', 'child.stopped'),
     holds: (step) => {
       const name = step.fact.name as 'delivery' | 'manager';
       return step.after.context.standing[name] === step.fact.type.slice('child.'.length) || 'it is not kept';
