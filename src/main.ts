@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { type Actor, createActor, type InspectionEvent } from 'xstate';
 import { adminHandlers, ProcessProof } from './admin-ops.ts';
 import { readNumbers } from './domain/config.ts';
+import { KnownServers } from './domain/known-servers.ts';
 import { parseSpace } from './domain/names.ts';
 import type { Exhibit } from './inspector/metrics.ts';
 import type { DaemonEnd } from './machines/daemon.facts.ts';
@@ -88,6 +89,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
   const fence = new Fence({ clock, fenceMs: numbers.leaseFenceMs });
   const incarnation = options.incarnation ?? randomBytes(12).toString('hex');
   const stalls = new StallRecorder(clock);
+  const servers = new KnownServers(() => clock.now().monotonicMs);
   const start = new Start({ ...options, space, numbers, clock });
   const renewal = new Renewal({ start, space, numbers, clock, journal });
   const quota = options.quota ?? numbers.quota;
@@ -102,6 +104,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
           source: start.sweepSource,
           tally,
           gate,
+          servers,
         }),
     }),
     ...renewal.handlers(() => actor.system.get('credential')),

@@ -1,7 +1,8 @@
 /**
  * Rules of the sweep: who is connected to our account, by the broker's own word, and what may be concluded from it.
  *
- *   - A scan is complete only when every server that answered has given every page that it owes, and at least one answered.
+ *   - A scan is complete only when every server that is known of has answered (`known-servers.ts`), at least one has, and
+ *     each has given every page that it owes.
  *   - Pages overlap: connections that end between two pages would shift others past the next one. A page that does not reach
  *     back to the one before makes the scan incomplete.
  *   - `gone` is said of a complete scan only, and one that was taken after the last kick.
@@ -9,6 +10,7 @@
  */
 import { z } from 'zod';
 import { readUserClaims } from './claims.ts';
+import { type HeardServer, silenceOf } from './known-servers.ts';
 import type { EvictionResult } from './rail.ts';
 
 export const sweepNumbers = {
@@ -38,46 +40,81 @@ export interface LiveConnection {
 
 export const connectionKey = ({ server, cid }: Pick<LiveConnection, 'server' | 'cid'>): string => `${server}/${cid}`;
 
+const connectionSchema = z.object({
+  cid: z.int().min(1),
+  authorized_user: z.string().optional(),
+  jwt: z.string().optional(),
+  subscriptions_list: z.array(z.string()).optional(),
+});
+
 const answerSchema = z.object({
-  server: z.looseObject({ id: z.string().min(1) }),
+  server: z.looseObject({ id: z.string().min(1), name: z.string().optional(), host: z.string().optional() }),
   data: z.object({
     offset: z.int().min(0),
     total: z.int().min(0),
-    connections: z
-      .array(z.object({ cid: z.int().min(1), authorized_user: z.string().optional(), jwt: z.string().optional() }))
-      .nullish(),
+    connections: z.array(connectionSchema).nullish(),
   }),
 });
 
 /** How far one server has told. */
-interface Told {
+interface Told extends HeardServer {
   readonly upTo: number;
   readonly total: number;
   readonly lastCid: number;
 }
 
-export type ScanResult =
-  | { readonly kind: 'complete'; readonly connections: readonly LiveConnection[] }
+export type ScanResult<T = LiveConnection> =
+  | { readonly kind: 'complete'; readonly connections: readonly T[] }
   /** What was seen was there; nothing follows for what was not. */
-  | { readonly kind: 'incomplete'; readonly why: string; readonly connections: readonly LiveConnection[] };
+  | { readonly kind: 'incomplete'; readonly why: string; readonly connections: readonly T[] };
+
+/** What a scan asks of each connection. */
+export interface ScanOf<T> {
+  readonly subscriptions: boolean;
+  /** Undefined: it does not say what it has to say. */
+  read(connection: z.infer<typeof connectionSchema>, server: string): T | undefined;
+}
+
+const whose: ScanOf<LiveConnection> = {
+  subscriptions: false,
+  read: ({ cid, authorized_user: user, jwt }, server) => {
+    const principal = jwt === undefined ? undefined : readUserClaims(jwt)?.name;
+    return user === undefined || principal === undefined ? undefined : { server, cid, user, principal };
+  },
+};
+
+/** Who has to answer: what the broker told of its cluster, and who answered before. */
+export type Awaited = Pick<Parameters<typeof silenceOf>[0], 'urls' | 'expected'>;
 
 /** One scan of an account, page by page. Everybody is asked for the same page at a time. */
-export class AccountScan {
+export class AccountScan<T> {
   readonly #numbers: Pick<SweepNumbers, 'pageSize' | 'overlap' | 'mostPages'>;
+  readonly #awaited: Awaited;
+  readonly #of: ScanOf<T>;
   readonly #told = new Map<string, Told>();
-  readonly #seen = new Map<string, LiveConnection>();
+  readonly #seen = new Map<string, T>();
   /** Servers that have answered for the page that is asked for now. */
   #answered = new Set<string>();
   #page = 0;
   #fault: string | undefined;
 
-  constructor(numbers: Pick<SweepNumbers, 'pageSize' | 'overlap' | 'mostPages'>) {
+  constructor(numbers: Pick<SweepNumbers, 'pageSize' | 'overlap' | 'mostPages'>, awaited: Awaited, of: ScanOf<T>) {
     this.#numbers = numbers;
+    this.#awaited = awaited;
+    this.#of = of;
+  }
+
+  /** A scan for whose each connection is. */
+  static ofPrincipals(
+    numbers: Pick<SweepNumbers, 'pageSize' | 'overlap' | 'mostPages'>,
+    awaited: Awaited,
+  ): AccountScan<LiveConnection> {
+    return new AccountScan(numbers, awaited, whose);
   }
 
   /** What is asked for now, as the body of the question. */
-  question(): { auth: true; subscriptions: false; offset: number; limit: number } {
-    return { auth: true, subscriptions: false, offset: this.#offset, limit: this.#numbers.pageSize };
+  question(): { auth: true; subscriptions: boolean; offset: number; limit: number } {
+    return { auth: true, subscriptions: this.#of.subscriptions, offset: this.#offset, limit: this.#numbers.pageSize };
   }
 
   get #offset(): number {
@@ -103,15 +140,16 @@ export class AccountScan {
     if (before !== undefined && (first === undefined || first.cid > before.lastCid) && data.total > before.upTo) {
       return this.fail(`connections came and went on server ${server.id} between two pages`);
     }
-    for (const { cid, authorized_user: user, jwt } of connections) {
-      const principal = jwt === undefined ? undefined : readUserClaims(jwt)?.name;
-      if (user === undefined || principal === undefined) {
-        return this.fail(`connection ${cid} of server ${server.id} does not say whose it is`);
-      }
-      const connection = { server: server.id, cid, user, principal };
-      this.#seen.set(connectionKey(connection), connection);
+    for (const connection of connections) {
+      const { cid } = connection;
+      const read = this.#of.read(connection, server.id);
+      if (read === undefined) return this.fail(`connection ${cid} of server ${server.id} does not say whose it is`);
+      this.#seen.set(connectionKey({ server: server.id, cid }), read);
     }
     this.#told.set(server.id, {
+      id: server.id,
+      name: server.name ?? server.id,
+      host: server.host,
       upTo: data.offset + connections.length,
       total: data.total,
       lastCid: last?.cid ?? before?.lastCid ?? 0,
@@ -120,6 +158,16 @@ export class AccountScan {
 
   fail(why: string): void {
     this.#fault ??= why;
+  }
+
+  /** Who has answered. */
+  get heard(): readonly HeardServer[] {
+    return [...this.#told.values()];
+  }
+
+  /** Why it is not whole yet, of the servers that are known of; undefined when each of them has answered. */
+  get silence(): string | undefined {
+    return silenceOf({ ...this.#awaited, heard: this.heard });
   }
 
   /** True when nobody that is known to owe something of this page is still silent. */
@@ -133,6 +181,8 @@ export class AccountScan {
   /** Ends the page. True: there is a further one to ask for. */
   turn(): boolean {
     if (this.#told.size === 0) this.fail('no server answered');
+    const { silence } = this;
+    if (silence !== undefined) this.fail(silence);
     const late = [...this.#told].filter(([id, told]) => !isDone(told) && !this.#answered.has(id));
     if (late.length > 0) this.fail(`server ${late.map(([id]) => id).join(', ')} still owes a page`);
     if (this.#fault !== undefined || [...this.#told.values()].every(isDone)) return false;
@@ -143,7 +193,7 @@ export class AccountScan {
     return false;
   }
 
-  result(): ScanResult {
+  result(): ScanResult<T> {
     const connections = [...this.#seen.values()];
     return this.#fault === undefined
       ? { kind: 'complete', connections }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AccountScan, evictionResults, livenessIn, type ScanResult } from '../../src/domain/sweep.ts';
 
+const NOBODY = { urls: undefined, expected: [] };
 const numbers = { pageSize: 4, overlap: 1, mostPages: 3 };
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 /** A user JWT as far as anybody reads it. */
@@ -11,7 +12,7 @@ const answer = (id: string, cids: readonly number[], of: { offset?: number; tota
   data: { offset: of.offset ?? 0, total: of.total ?? cids.length, connections: cids.map((cid) => connection(cid)) },
 });
 const scanned = (...pages: readonly (readonly unknown[])[]): ScanResult => {
-  const scan = new AccountScan(numbers);
+  const scan = AccountScan.ofPrincipals(numbers, NOBODY);
   for (const page of pages) {
     for (const each of page) scan.take(each);
     if (!scan.turn()) break;
@@ -38,7 +39,7 @@ describe('a scan', () => {
   });
 
   it('asks for the next page with an overlap', () => {
-    const scan = new AccountScan(numbers);
+    const scan = AccountScan.ofPrincipals(numbers, NOBODY);
     expect(scan.question()).toEqual({ auth: true, subscriptions: false, offset: 0, limit: 4 });
     scan.take(answer('s1', [1, 2, 3, 4], { total: 9 }));
     expect(scan.turn()).toBe(true);

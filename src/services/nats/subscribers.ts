@@ -1,10 +1,9 @@
 /**
  * Who is subscribed, by the broker's own word: the connections of an account with their subscriptions, from every server
- * that answers. Nobody can say of itself that it is there.
+ * that is known of. Nobody can say of itself that it is there.
  */
-import { createInbox, type NatsConnection } from '@nats-io/nats-core';
-import { z } from 'zod';
-import { readJson, shaped } from '../../domain/message.ts';
+import { AccountScan, type ScanOf, sweepNumbers } from '../../domain/sweep.ts';
+import { type Observing, scanAccount, toldOfCluster } from './account-scan.ts';
 
 export interface Subscriber {
   /** Public key of the credential that is connected. */
@@ -14,91 +13,27 @@ export interface Subscriber {
 
 export type SubscribersRead =
   | { kind: 'read'; subscribers: Subscriber[] }
-  /** Nobody answered, or an answer was not whole: nothing can be concluded from who is missing. */
+  /** A server that is known of was silent, or an answer not whole: nothing can be concluded from who is missing. */
   | { kind: 'incomplete'; why: string };
 
-const PAGE = 1024;
-const MOST_PAGES = 64;
-const SETTLE_MS = 250;
-const CAP_MS = 2_000;
+type Seen = { user: string | undefined; subjects: readonly string[] };
+const subscriptions: ScanOf<Seen> = {
+  subscriptions: true,
+  read: ({ authorized_user: user, subscriptions_list: subjects = [] }) => ({ user, subjects }),
+};
 
-const pageSchema = z.object({
-  server: z.looseObject({ id: z.string() }),
-  data: z.object({
-    total: z.number(),
-    connections: z
-      .array(
-        z.object({
-          authorized_user: z.string().optional(),
-          subscriptions_list: z.array(z.string()).optional(),
-        }),
-      )
-      .nullish(),
-  }),
-});
-type Page = z.infer<typeof pageSchema>;
-
-/**
- * @param of.connection With the observer's rights for this account.
- * @param of.account Public key of the account.
- */
-export async function readSubscribers(of: {
-  connection: NatsConnection;
-  inboxPrefix: string;
-  account: string;
-}): Promise<SubscribersRead> {
+/** One scan, by the rules of the sweep. */
+export async function readSubscribers(observing: Observing): Promise<SubscribersRead> {
+  const { urls } = toldOfCluster(observing.connection);
+  const scan = new AccountScan(sweepNumbers, { urls, expected: [] }, subscriptions);
+  const result = await scanAccount(observing, scan, sweepNumbers);
+  if (result.kind === 'incomplete') return { kind: 'incomplete', why: result.why };
   const found = new Map<string, Set<string>>();
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const answers = await ask(of, page * PAGE);
-    if (answers === undefined) return { kind: 'incomplete', why: 'an answer of the broker cannot be read' };
-    if (answers.length === 0) return { kind: 'incomplete', why: 'no server answered' };
-    for (const { data } of answers) {
-      for (const { authorized_user: user, subscriptions_list: subjects = [] } of data.connections ?? []) {
-        if (user === undefined) continue;
-        const known = found.get(user) ?? new Set<string>();
-        found.set(user, known);
-        for (const subject of subjects) known.add(subject);
-      }
-    }
-    if (answers.every(({ data }) => data.total <= (page + 1) * PAGE)) {
-      return {
-        kind: 'read',
-        subscribers: [...found].map(([user, subjects]) => ({ user, subjects: [...subjects] })),
-      };
-    }
+  for (const { user, subjects } of result.connections) {
+    if (user === undefined) continue;
+    const known = found.get(user) ?? new Set<string>();
+    found.set(user, known);
+    for (const subject of subjects) known.add(subject);
   }
-  return { kind: 'incomplete', why: `more than ${MOST_PAGES} pages of connections` };
-}
-
-/** One page of every server; undefined when one of them cannot be read. */
-function ask(
-  of: { connection: NatsConnection; inboxPrefix: string; account: string },
-  offset: number,
-): Promise<Page[] | undefined> {
-  const { connection, inboxPrefix, account } = of;
-  return new Promise((resolve) => {
-    const answers: Page[] = [];
-    let settle: NodeJS.Timeout | undefined;
-    const end = (pages: Page[] | undefined) => {
-      clearTimeout(settle);
-      clearTimeout(cap);
-      subscription.unsubscribe();
-      resolve(pages);
-    };
-    const cap = setTimeout(() => end(answers), CAP_MS);
-    const subscription = connection.subscribe(createInbox(inboxPrefix), {
-      callback: (error, message) => {
-        if (error !== null || message.headers?.code === 503) return end(answers);
-        const page = shaped(pageSchema, readJson(message.data));
-        if (page === undefined) return end(undefined);
-        answers.push(page);
-        clearTimeout(settle);
-        settle = setTimeout(() => end(answers), SETTLE_MS);
-      },
-    });
-    const query = { auth: true, subscriptions: true, offset, limit: PAGE };
-    connection.publish(`$SYS.REQ.ACCOUNT.${account}.CONNZ`, JSON.stringify(query), {
-      reply: subscription.getSubject(),
-    });
-  });
+  return { kind: 'read', subscribers: [...found].map(([user, subjects]) => ({ user, subjects: [...subjects] })) };
 }

@@ -4,9 +4,10 @@
  * is pinned by the daemon's own credential, never by where somebody stands.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { createInbox, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { describeError, Plane3Error } from '../../domain/errors/catalogue.ts';
+import type { KnownServers } from '../../domain/known-servers.ts';
 import { readJson, shaped } from '../../domain/message.ts';
 import { refuseObserver } from '../../domain/observer.ts';
 import { inboxPrefix } from '../../domain/permissions.ts';
@@ -26,6 +27,7 @@ import { type Credential, readCreds } from '../credential.ts';
 import type { Gate } from '../fence.ts';
 import type { SecretStore } from '../ports.ts';
 import type { Tally } from '../tally.ts';
+import { scanAccount, toldOfCluster } from './account-scan.ts';
 import { connectOnce, type Dial } from './connect.ts';
 import { parseDriverError } from './driver-errors.ts';
 
@@ -76,13 +78,18 @@ export class Sweeper {
   readonly #source: SweepSource;
   readonly #gate: Gate;
   readonly #tally: Tally;
+  readonly #servers: KnownServers;
   readonly #numbers: SweepNumbers;
 
-  /** `gate`: asked before every kick; while it is shut nobody is kicked and nothing is answered. */
-  constructor(of: { source: SweepSource; gate: Gate; tally: Tally; numbers?: SweepNumbers }) {
+  /**
+   * `gate`: asked before every kick; while it is shut nobody is kicked and nothing is answered. `servers`: whom the sweeps of
+   * this process have heard.
+   */
+  constructor(of: { source: SweepSource; gate: Gate; tally: Tally; servers: KnownServers; numbers?: SweepNumbers }) {
     this.#source = of.source;
     this.#gate = of.gate;
     this.#tally = of.tally;
+    this.#servers = of.servers;
     this.#numbers = of.numbers ?? sweepNumbers;
   }
 
@@ -172,46 +179,11 @@ export class Sweeper {
 
   async #scan(opened: Opened): Promise<ScanResult> {
     this.#tally.add('sweep.scans');
-    const scan = new AccountScan(this.#numbers);
-    do await this.#askPage(opened, scan);
-    while (scan.turn());
-    return scan.result();
-  }
-
-  /** Asks every server for one page, until those that are known to owe it have answered, or the time is up. */
-  #askPage({ connection, inboxPrefix: prefix }: Opened, scan: AccountScan): Promise<void> {
-    const { settleMs, capMs } = this.#numbers;
-    return new Promise((resolve) => {
-      let settle: NodeJS.Timeout | undefined;
-      let over = false;
-      const end = () => {
-        over = true;
-        clearTimeout(settle);
-        clearTimeout(cap);
-        subscription.unsubscribe();
-        resolve();
-      };
-      const lose = (why: string) => {
-        if (over) return;
-        scan.fail(why);
-        end();
-      };
-      const cap = setTimeout(end, capMs);
-      const subscription = connection.subscribe(createInbox(prefix), {
-        callback: (error, message) => {
-          if (error !== null) return lose(error.message);
-          if (message.headers?.code === NO_RESPONDERS) return lose('no server answered');
-          scan.take(readJson(message.data));
-          if (scan.isSettled) return end();
-          clearTimeout(settle);
-          // Servers that were never heard of can only be waited for; one that owes a page is waited for until the cap.
-          if (scan.question().offset === 0) settle = setTimeout(end, settleMs);
-        },
-      });
-      void connection.closed().then(() => lose('the connection of the observer was lost'));
-      const subject = `$SYS.REQ.ACCOUNT.${this.#source.account}.CONNZ`;
-      connection.publish(subject, JSON.stringify(scan.question()), { reply: subscription.getSubject() });
-    });
+    const told = toldOfCluster(opened.connection);
+    const scan = AccountScan.ofPrincipals(this.#numbers, { urls: told.urls, expected: this.#servers.expect(told) });
+    const result = await scanAccount({ ...opened, account: this.#source.account }, scan, this.#numbers);
+    this.#servers.keep(scan.heard);
+    return result;
   }
 
   async #kick(
@@ -247,7 +219,6 @@ interface Opened {
   readonly inboxPrefix: string;
 }
 
-const NO_RESPONDERS = 503;
 /** The server's number for a connection that it does not have. */
 const NO_SUCH_CLIENT = 500;
 

@@ -1,12 +1,14 @@
 /** The rail for managers on a real daemon over a real broker: who is connected, who is evicted, which store is re-read. */
 import { renameSync, rmSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { inboxPrefix } from '../../../src/domain/permissions.ts';
 import { leaseRowSchema } from '../../../src/domain/rows.ts';
 import { attestationText, proofText } from '../../../src/domain/store-proof.ts';
 import { buckets, LEASE_KEY } from '../../../src/domain/subjects.ts';
 import { isSignedBy } from '../../../src/services/credential.ts';
 import { credsPath, keepCreds, openCreds } from '../../../src/services/local/mint.ts';
 import { readRow } from '../../../src/services/nats/rows.ts';
+import { readSubscribers } from '../../../src/services/nats/subscribers.ts';
 import { deliverySuite } from '../../support/delivery/suite.ts';
 import { type Ask, managerOf, revoke } from '../../support/manager/ask.ts';
 import { secondServer, systemUser } from '../../support/manager/system-user.ts';
@@ -120,6 +122,30 @@ describe('evictPrincipals', () => {
     });
   });
 
+  it('says that it is incomplete when a server that an earlier sweep has heard is silent, and verifies nobody', async () => {
+    const { credential } = await suite.mesh.addAgent({ name: 'elsewhere' });
+    const connections = [{ cid: 9, authorized_user: credential.publicKey, jwt: credential.jwt }];
+    let isSilent = false;
+    await secondServer(suite.mesh, () =>
+      isSilent ? undefined : { server: { id: 'NSECOND' }, data: { offset: 0, total: 1, connections } },
+    );
+    const liveness = async () => ask('principalLiveness', { principal: 'local.elsewhere' });
+    let last: unknown;
+    await until(
+      async () => {
+        const answer = await liveness();
+        last = answer;
+        return answer.kind === 'answered' && answer.data.liveness === 'live';
+      },
+      () => last,
+    );
+    isSilent = true;
+    expect(await ask('evictPrincipals', { principals: ['local.elsewhere'] })).toMatchObject({
+      data: { results: [{ verifiedGone: false, scanComplete: false, note: 'server NSECOND did not answer' }] },
+    });
+    expect(await liveness()).toMatchObject({ data: { liveness: 'unknown', note: 'server NSECOND did not answer' } });
+  });
+
   it('refuses by the name of the file while there is no evictor, and kicks nobody (EVC-07)', async () => {
     const { connection } = await connected('alice');
     const path = credsPath(suite.mesh.root, suite.mesh.space, 'evictor');
@@ -194,5 +220,34 @@ describe('reloadStoreIdentity', () => {
       kind: 'refused',
       message: expect.stringContaining('reloadStoreIdentity: challenge: '),
     });
+  });
+});
+
+describe('who is subscribed', () => {
+  const read = async () => {
+    const credential = await suite.mesh.credsFor('observer');
+    return readSubscribers({
+      connection: await suite.mesh.connect(credential),
+      inboxPrefix: inboxPrefix(credential.publicKey),
+      account: suite.mesh.keys.account.publicKey,
+    });
+  };
+
+  it('is read with their subjects', async () => {
+    const { credential, connection } = await connected('alice');
+    connection.subscribe(`${inboxPrefix(credential.publicKey)}.there`);
+    await connection.flush();
+    const answer = await read();
+    if (answer.kind !== 'read') throw new Error(answer.why);
+    const alice = answer.subscribers.find(({ user }) => user === credential.publicKey);
+    expect(alice?.subjects).toContain(`${inboxPrefix(credential.publicKey)}.there`);
+  });
+
+  it('is not concluded from a server that owes a page', async () => {
+    const connections = Array.from({ length: 1_024 }, (_, n) => ({ cid: n + 1, authorized_user: 'U', jwt: '' }));
+    await secondServer(suite.mesh, ({ offset }) =>
+      offset === 0 ? { server: { id: 'NSECOND' }, data: { offset, total: 1_025, connections } } : undefined,
+    );
+    expect(await read()).toEqual({ kind: 'incomplete', why: 'server NSECOND still owes a page' });
   });
 });
