@@ -15,8 +15,8 @@ import {
   stoppingPath,
 } from '../services/local/process-record.ts';
 import { lookAt } from '../services/local/processes.ts';
-import { type Reservation, reserve } from '../services/local/reservation.ts';
-import type { Journal } from '../services/ports.ts';
+import { holderNow, type Reservation, reserve } from '../services/local/reservation.ts';
+import type { Journal, Stoppable } from '../services/ports.ts';
 import { brokerOfRoot } from './broker-of-root.ts';
 
 const LOOK_AGAIN_MS = 20;
@@ -41,6 +41,8 @@ export function stopper({ root, space, numbers, journal }: StopperOptions): Stop
     journal,
     numbers,
     reserve: (target) => {
+      // One of ours that was left in the middle, with whoever asked for it, is carried on.
+      if (held.has(target)) return { type: 'reservation.taken' };
       const reservation = reserve(stoppingPath(name(target)));
       if (reservation.kind === 'held') return { type: 'reservation.held', pid: reservation.pid };
       held.set(target, reservation);
@@ -50,6 +52,8 @@ export function stopper({ root, space, numbers, journal }: StopperOptions): Stop
       held.get(target)?.release();
       held.delete(target);
     },
+    awaitTurn: (target, tell) =>
+      when(() => holderNow(stoppingPath(name(target))) === undefined || held.has(target), tell),
     dependantsOf: (target) => (target === 'broker' ? dependantsOf(root) : []),
     mark: (target) => markStopped(name(target)),
     find: (target) => {
@@ -66,19 +70,22 @@ export function stopper({ root, space, numbers, journal }: StopperOptions): Stop
       return { type: 'process.none', record: record.dead ? 'dead' : 'unreadable' };
     },
     signal: (process, signal) => sendSignal(process, signal),
-    awaitDeath: (process, tell) => {
-      const timer = setInterval(() => {
-        if (isSame(process, lookAt(process.pid))) return;
-        clearInterval(timer);
-        tell();
-      }, LOOK_AGAIN_MS);
-      return { stop: async () => clearInterval(timer) };
-    },
+    awaitDeath: (process, tell) => when(() => !isSame(process, lookAt(process.pid)), tell),
     removeTraces: ({ target, confirmed }) => {
       clearStale(name(target));
       if (confirmed && target !== 'broker') rmSync(credsPath(root, space, target), { force: true });
     },
   };
+}
+
+/** Looks again and again, and tells once. */
+function when(isSo: () => boolean, tell: () => void): Stoppable {
+  const timer = setInterval(() => {
+    if (!isSo()) return;
+    clearInterval(timer);
+    tell();
+  }, LOOK_AGAIN_MS);
+  return { stop: async () => clearInterval(timer) };
 }
 
 /** Looks once more and signals in one turn: nothing of ours comes in between (S2). */

@@ -1,6 +1,6 @@
 /** What a child of `up` hears, remembers and tells. */
 import type { EffectFailed } from './effects.ts';
-import type { StopOutcome } from './stop.machine.ts';
+import type { StopOutcome, TurnFact } from './stop.machine.ts';
 
 export type LookFact = { type: 'process.running'; pid: number } | { type: 'process.absent' };
 export type SpawnFact =
@@ -23,7 +23,15 @@ export type ExplainFact = {
   waitMs: number;
 };
 
-export type ChildEvent = LookFact | SpawnFact | ExitFact | ProofFact | ExplainFact | StopOutcome | EffectFailed;
+export type ChildEvent =
+  | LookFact
+  | SpawnFact
+  | ExitFact
+  | ProofFact
+  | ExplainFact
+  | StopOutcome
+  | TurnFact
+  | EffectFailed;
 
 /** What a child tells `up`. */
 export type ChildReport =
@@ -34,6 +42,8 @@ export type ChildReport =
   | { type: 'child.unbound'; name: ChildName; pid: number }
   /** It has ended, and nothing that was said of it holds any more. What becomes of it follows. */
   | { type: 'child.lost'; name: ChildName; pid: number }
+  /** It was to be stopped, and that did not come about: it runs, and nothing starts it again. */
+  | { type: 'child.left'; name: ChildName; pid: number; reason: string }
   | { type: 'child.failed'; name: ChildName; reason: string }
   | { type: 'child.stopped'; name: ChildName; cause: string };
 

@@ -6,7 +6,8 @@
  *   U2  one that died badly is restarted, and announced again only when it serves again; an attempt that failed is followed by
  *       the next when the lease allows it
  *   U3  one that ended cleanly, by a signal, or because somebody marked it as stopped stays stopped: whatever it was doing,
- *       also when it is a replacement that is still starting, and between two attempts
+ *       also when it is a replacement that is still starting, and between two attempts; it is said to be stopped only when
+ *       it is, and what a stop has left is watched on and told
  *
  * The mark is read by `spawnProcess` before and after it spawns, by `proveServing` as long as it asks, and after every end.
  * Stopping the actor (the whole `up` stops) leaves the process to the shared stop.
@@ -26,7 +27,7 @@ import type {
   SpawnFact,
 } from './child.facts.ts';
 import { answerOf, asked, deafToLateFailures, ends, heard, surpriseOf } from './effects.ts';
-import { stopMachine } from './stop.machine.ts';
+import { type StopInput, type StopOutcome, stopMachine, type TurnFact } from './stop.machine.ts';
 
 const child = setup({
   types: { context: {} as ChildContext, events: {} as ChildEvent, input: {} as ChildInput },
@@ -37,6 +38,7 @@ const child = setup({
     proveServing: heard<ProofFact, Named & { pid: number }>('proveServing'),
     explainExit: asked<ExplainFact, Named & { pid: number; code: number | null; signal: string | null }>('explainExit'),
     stop: stopMachine,
+    awaitTurn: heard<TurnFact, StopInput>('awaitTurn'),
   },
   actions: {
     told: raise(answerOf<ChildEvent>()),
@@ -51,8 +53,10 @@ const child = setup({
   },
   guards: {
     isWanted: ({ context: { code, signal } }, { asked }: { asked: boolean }) => isAskedFor({ code, signal, asked }),
+    isUnderWay: (_, { end }: StopOutcome) => end === 'held',
+    isOver: (_, { end }: StopOutcome) => end === 'stopped' || end === 'absent',
   },
-  delays: { patience: 20_000, nextAttempt: ({ context }) => context.waitMs },
+  delays: { patience: 20_000, turnPatience: 18_000, nextAttempt: ({ context }) => context.waitMs },
 });
 
 type At = { context: ChildContext };
@@ -104,6 +108,22 @@ const wanted = {
     params: (of: With<ExplainFact>): ChildReport => ({ type: 'child.stopped', ...name(of), cause: of.event.cause }),
   },
 } as const;
+const dismiss = {
+  id: 'stop',
+  src: 'stop',
+  input: ({ context }: At): StopInput => ({ target: context.name }),
+  ...ends,
+} as const;
+const dismissed = [
+  { guard: { type: 'isOver', params: fact }, ...isStopped('#child.Stopped') },
+  {
+    target: '#child.Running.Left',
+    actions: {
+      type: 'report',
+      params: (of: With<StopOutcome>): ChildReport => ({ type: 'child.left', ...who(of), reason: of.event.message }),
+    },
+  },
+] as const;
 const failed = {
   target: '#child.Failed',
   actions: {
@@ -184,6 +204,8 @@ export const childMachine = child.createMachine({
             'process.exited': lost,
           },
         },
+        /** A stop has left it: nothing more is done to it, and its end is waited for. */
+        Left: { invoke: watch, on: { 'process.exited': lost } },
         Explaining: {
           invoke: explain,
           on: {
@@ -249,10 +271,27 @@ export const childMachine = child.createMachine({
       },
     },
 
-    /** It was marked while it started: it is stopped as anything is. Where somebody is at it already, that is enough. */
+    /** It was marked while it started: it is stopped as anything is. */
     Dismissing: {
-      invoke: { id: 'stop', src: 'stop', input: ({ context }) => ({ target: context.name }), ...ends },
-      on: { 'stop.ended': isStopped('#child.Stopped') },
+      initial: 'Asking',
+      states: {
+        Asking: {
+          invoke: dismiss,
+          on: { 'stop.ended': [{ guard: { type: 'isUnderWay', params: fact }, target: 'Resting' }, ...dismissed] },
+        },
+        /** Somebody is at it. That one may be gone before its first signal: it is asked again, and a last time. */
+        Resting: {
+          invoke: {
+            id: 'awaitTurn',
+            src: 'awaitTurn',
+            input: ({ context }) => ({ target: context.name }),
+            onError: { actions: 'faulted' },
+          },
+          after: { turnPatience: 'AskingLast' },
+          on: { 'turn.free': 'Asking' },
+        },
+        AskingLast: { invoke: dismiss, on: { 'stop.ended': dismissed } },
+      },
     },
 
     Stopped: { type: 'final' },

@@ -2,7 +2,7 @@
 import type { RecordedProcess } from '../domain/process-record.ts';
 import type { ChildName, ChildReport } from './child.facts.ts';
 import type { EffectFailed } from './effects.ts';
-import type { StopOutcome } from './stop.machine.ts';
+import type { StopOutcome, TurnFact } from './stop.machine.ts';
 
 /** `help`: what was left as it was, and what to do next. */
 type Refusal = { type: 'up.refused'; code: string; message: string; help: string };
@@ -22,6 +22,7 @@ export type LauncherEvent =
   | BrokerExit
   | ChildReport
   | StopOutcome
+  | TurnFact
   | { type: 'lock.released' }
   | EffectFailed
   | { type: 'stop.requested'; signal: string };

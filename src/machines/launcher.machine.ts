@@ -2,7 +2,7 @@
  * launcher: one `cotal up`, from the lock on its root to the reason it ended.
  *
  *   U1  it says healthy only when every child was seen to serve and has not ended since, and says so of nothing else
- *   U4  whatever happens while it stops, the stop in flight is waited for
+ *   U4  whatever happens while it stops, the stop in flight is waited for: ours to its end, somebody else's as long as one takes
  *   U5  a signal and a broker that exits run the shared stop: delivery, manager, broker, one after the other
  *   U6  a broker and children that run already are adopted; what is missing is started
  *
@@ -12,8 +12,9 @@
  */
 import type { ChildName } from './child.facts.ts';
 import { deafToLateFailures, ends, failuresOf } from './effects.ts';
-import type { LauncherEnd, Standing } from './launcher.facts.ts';
+import type { LauncherContext, LauncherEnd, Standing } from './launcher.facts.ts';
 import { launcher } from './launcher.setup.ts';
+import type { StopInput } from './stop.machine.ts';
 
 const fact = <E>({ event }: { event: E }): E => event;
 const step = <const S extends string>(id: S, target: string) =>
@@ -30,8 +31,19 @@ const stands = (standing: Standing) =>
     params: ({ event }: { event: { name: ChildName } }) => ({ name: event.name, standing }),
   }) as const;
 const brokerIsOurs = { type: 'keepOurs', params: { what: 'broker' } } as const;
+const left = [stands('unbound'), { type: 'tellLeft', params: fact }] as const;
 const signalled = { type: 'tellStopping', params: fact } as const;
 const stopped = { type: 'tellStop', params: fact } as const;
+const target = ({ context }: { context: LauncherContext }): StopInput => ({ target: context.targets[0] ?? 'broker' });
+const stopTarget = { id: 'stop', src: 'stop', input: target, ...ends } as const;
+const stopEnds = [
+  {
+    guard: { type: 'isLeft', params: fact },
+    target: 'Next',
+    actions: [stopped, { type: 'keepFailedStop', params: fact }, 'dropTarget'],
+  },
+  { target: 'Next', actions: [stopped, 'dropTarget'] },
+] as const;
 
 export const launcherMachine = launcher.createMachine({
   id: 'launcher',
@@ -153,6 +165,7 @@ export const launcherMachine = launcher.createMachine({
           on: {
             'child.serving': { target: '.Judging', actions: stands('serving') },
             'child.lost': { target: '.Judging', actions: stands('lost') },
+            'child.left': { target: '.Judging', actions: left },
             'child.unbound': {
               target: '.Judging',
               actions: [stands('unbound'), { type: 'tellUnbound', params: fact }],
@@ -171,6 +184,7 @@ export const launcherMachine = launcher.createMachine({
         },
         'child.serving': { actions: stands('serving') },
         'child.lost': { actions: stands('lost') },
+        'child.left': { actions: left },
         'child.unbound': { actions: [stands('unbound'), { type: 'tellUnbound', params: fact }] },
         'child.stopped': { actions: [stands('stopped'), { type: 'tellChildStopped', params: fact }] },
         'child.failed': {
@@ -227,28 +241,18 @@ export const launcherMachine = launcher.createMachine({
       states: {
         Next: { always: [{ guard: 'isAllStopped', target: '#launcher.Unlocking' }, { target: 'Asking' }] },
         Asking: {
-          invoke: {
-            id: 'stop',
-            src: 'stop',
-            input: ({ context }) => ({ target: context.targets[0] ?? 'broker' }),
-            ...ends,
-          },
-          on: {
-            'stop.ended': [
-              { guard: { type: 'isUnderWay', params: fact }, target: 'Resting' },
-              {
-                guard: { type: 'isLeft', params: fact },
-                target: 'Next',
-                actions: [stopped, { type: 'keepFailedStop', params: fact }, 'dropTarget'],
-              },
-              { target: 'Next', actions: [stopped, 'dropTarget'] },
-            ],
-            'effect.failed': { target: 'Next', actions: [endedBy('failed'), 'dropTarget'] },
-          },
+          invoke: stopTarget,
+          on: { 'stop.ended': [{ guard: { type: 'isUnderWay', params: fact }, target: 'Resting' }, ...stopEnds] },
         },
-        /** Somebody else's stop of it ends within its own bounds; then it is our turn. */
-        Resting: { after: { askAgain: 'Asking' } },
+        /** Somebody else's stop of it ends within the bounds of a stop, or its holder is not at work: suspended, for one. */
+        Resting: {
+          invoke: { id: 'awaitTurn', src: 'awaitTurn', input: target, onError: { actions: 'faulted' } },
+          after: { turnPatience: 'AskingLast' },
+          on: { 'turn.free': 'Asking' },
+        },
+        AskingLast: { invoke: stopTarget, on: { 'stop.ended': stopEnds } },
       },
+      on: { 'effect.failed': { target: '.Next', actions: [endedBy('failed'), 'dropTarget'] } },
     },
 
     Unlocking: {

@@ -17,7 +17,7 @@ import type {
   StartFact,
   StepFact,
 } from './launcher.facts.ts';
-import { type StopOutcome, stopMachine } from './stop.machine.ts';
+import { type StopInput, type StopOutcome, stopMachine, type TurnFact } from './stop.machine.ts';
 
 /** A dependant is stopped before what it depends on. */
 const STOP_ORDER = ['delivery', 'manager', 'broker'] as const;
@@ -40,6 +40,7 @@ export const launcher = setup({
     watchBroker: heard<BrokerExit, { pid: number }>('watchBroker'),
     child: childMachine,
     stop: stopMachine,
+    awaitTurn: heard<TurnFact, StopInput>('awaitTurn'),
     unlockRoot: asked<{ type: 'lock.released' }, undefined>('unlockRoot'),
   },
   actions: {
@@ -80,6 +81,7 @@ export const launcher = setup({
     /** Bound by the services: what `up` says of itself once every child has told how it is. */
     tellUp: (_, _facts: { standing: LauncherContext['standing'] }) => {},
     tellUnbound: (_, _facts: { name: ChildName; pid: number }) => {},
+    tellLeft: (_, _facts: { name: ChildName; pid: number; reason: string }) => {},
     tellChildStopped: (_, _facts: { name: string; cause: string }) => {},
     tellBrokerExited: (_, _facts: { cause: string }) => {},
     tellStopping: (_, _facts: { signal: string }) => {},
@@ -93,10 +95,10 @@ export const launcher = setup({
     isAllServing: ({ context }) => context.children.every((each) => context.standing[each] === 'serving'),
     isAllStopped: ({ context }) => context.targets.length === 0,
     isUnderWay: (_, { end }: StopOutcome) => end === 'held',
-    isLeft: (_, { end }: StopOutcome) => end === 'survived' || end === 'failed',
+    isLeft: (_, { end }: StopOutcome) => end === 'survived' || end === 'failed' || end === 'held',
     isWanted: (_, { asked }: { asked: boolean }) => asked,
   },
-  delays: { askAgain: 200, relaunchPatience: 90_000 },
+  delays: { turnPatience: 18_000, relaunchPatience: 90_000 },
 });
 
 const isKnown = (standing: Standing | undefined): boolean => standing !== undefined && standing !== 'lost';

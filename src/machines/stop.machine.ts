@@ -41,6 +41,9 @@ export type StopEvent =
  */
 export type StopEnd = 'stopped' | 'absent' | 'held' | 'needed' | 'survived' | 'failed';
 
+/** The target is nobody's any more: whoever waits for that may ask. */
+export type TurnFact = { type: 'turn.free' };
+
 /** What whoever asked for the stop gets. `pid`: of the process that was stopped or survived, or that holds the stop. */
 export interface StopOutcome {
   readonly type: 'stop.ended';

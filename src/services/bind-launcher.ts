@@ -13,6 +13,7 @@ import {
   type SignalFact,
   type StopInput,
   stopMachine,
+  type TurnFact,
 } from '../machines/stop.machine.ts';
 import { ask, listen } from './bind-effects.ts';
 import type { Journal, Stoppable } from './ports.ts';
@@ -23,6 +24,8 @@ export interface StopServices {
   readonly numbers: Pick<Numbers, 'stopGraceMs' | 'stopConfirmMs'>;
   reserve(target: RecordedProcess): ReserveFact;
   release(target: RecordedProcess): void;
+  /** Tells once when nobody holds the reservation of the target. */
+  awaitTurn(target: RecordedProcess, tell: () => void): Stoppable;
   /** What runs and needs the target, by name. */
   dependantsOf(target: RecordedProcess): string[];
   mark(target: RecordedProcess): void;
@@ -71,6 +74,14 @@ export function bindStop({ journal, numbers, ...stop }: StopServices) {
   });
 }
 
+/** For who found the stop of a target held: when to ask again, and how long a stop that is at work can take. */
+const bindTurn = (stop: StopServices) => ({
+  awaitTurn: listen<TurnFact, StopInput>((tell, { target }) =>
+    stop.awaitTurn(target, () => tell({ type: 'turn.free' })),
+  ),
+  turnPatience: stop.numbers.stopGraceMs + stop.numbers.stopConfirmMs,
+});
+
 /** One process that `up` keeps. */
 export interface ChildServices {
   readonly journal: Journal;
@@ -89,6 +100,7 @@ export interface ChildServices {
 
 export function bindChild({ journal, numbers, ...child }: ChildServices, stop: StopServices) {
   type Who = { name: ChildName; pid: number };
+  const { awaitTurn, turnPatience } = bindTurn(stop);
   return childMachine.provide({
     actors: {
       lookForProcess: ask<LookFact, { name: ChildName }>(async ({ name }) => {
@@ -109,6 +121,7 @@ export function bindChild({ journal, numbers, ...child }: ChildServices, stop: S
         ...(await child.explain(exit)),
       })),
       stop: bindStop(stop),
+      awaitTurn,
     },
     actions: {
       tellRestarting: ({ context }, { cause }) =>
@@ -122,6 +135,7 @@ export function bindChild({ journal, numbers, ...child }: ChildServices, stop: S
     },
     // A manager waits for the daemon before it registers.
     delays: {
+      turnPatience,
       patience: ({ context }) => numbers.launchPatienceMs * (context.name === 'manager' ? MANAGER_PATIENCE : 1),
     },
   });
@@ -169,6 +183,7 @@ const step = (work: Step) =>
 
 export function bindLauncher(services: LauncherServices) {
   const { journal, children, stop, numbers } = services;
+  const { awaitTurn, turnPatience } = bindTurn(stop);
   return launcherMachine.provide({
     actors: {
       lockRoot: ask<LockFact, undefined>(async () => services.lock()),
@@ -194,6 +209,7 @@ export function bindLauncher(services: LauncherServices) {
       watchBroker: listen<BrokerExit, { pid: number }>((tell, of) => services.watchBroker(of, tell)),
       child: bindChild(children, stop),
       stop: bindStop(stop),
+      awaitTurn,
       unlockRoot: ask<{ type: 'lock.released' }, undefined>(async () => {
         services.unlock();
         return { type: 'lock.released' };
@@ -202,12 +218,13 @@ export function bindLauncher(services: LauncherServices) {
     actions: {
       tellUp: (_, { standing }) => services.tellUp(standing),
       tellUnbound: (_, { name, pid }) => journal.tell(`up.${name}-unbound`, { pid, log: services.logOf(name) }),
+      tellLeft: (_, { name, pid, reason }) => journal.tell('up.child-left', { name, pid, reason }),
       tellChildStopped: (_, { name, cause }) => journal.tell('up.child-stopped', { name, cause }),
       tellBrokerExited: (_, { cause }) => journal.tell('up.broker-exited', { cause }),
       tellStopping: (_, { signal }) => journal.tell('up.signalled', { signal }),
       tellStop: (_, { target, end, pid, message }) => journal.tell('up.stopped', { target, end, pid, message }),
     },
     // The row of the one that died has to end first, then its replacement has its time.
-    delays: { relaunchPatience: numbers.restartWaitMs + numbers.launchPatienceMs * MANAGER_PATIENCE },
+    delays: { turnPatience, relaunchPatience: numbers.restartWaitMs + numbers.launchPatienceMs * MANAGER_PATIENCE },
   });
 }

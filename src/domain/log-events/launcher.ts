@@ -39,6 +39,11 @@ export const launcherEvents = defineEvents({
     line: '! manager (pid {pid}) is running, but does not serve: agents are neither added nor retired until it does; see {log}',
     meaning: 'The manager is alive and does not serve.',
   },
+  'up.child-left': {
+    level: 'warn',
+    line: '! up: {name} (pid {pid}) was to be stopped and still runs: {reason}; it is not started again when it ends',
+    meaning: 'A stop that was asked for did not come about. "cotal down" asks for it again.',
+  },
   'up.child-stopped': {
     level: 'info',
     line: '• up: {name} ended ({cause}); it stays stopped',

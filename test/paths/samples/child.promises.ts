@@ -17,6 +17,7 @@ const lives = (state: ChildStep['after']) =>
   state.is('Launching.Proving') ||
   state.is('Running.Serving') ||
   state.is('Running.Unbound') ||
+  state.is('Running.Left') ||
   state.is('Restarting.Proving');
 const wasAskedFor = ({ before, fact }: ChildStep) => {
   const { code, signal } = before.context;
@@ -52,7 +53,8 @@ export const promises: readonly PathPromise<ContextFrom<typeof childMachine>>[] 
     says: 'as long as it lives it is watched, and as long as it is not proved it is asked for',
     when: ({ after }) => lives(after),
     holds: ({ after }) =>
-      (after.running('watchProcess') && after.running('proveServing') !== after.is('Running.Serving')) ||
+      (after.running('watchProcess') &&
+        after.running('proveServing') !== (after.is('Running.Serving') || after.is('Running.Left'))) ||
       'nobody looks at it',
   },
   {
@@ -219,11 +221,48 @@ export const promises: readonly PathPromise<ContextFrom<typeof childMachine>>[] 
   },
   {
     clause: 'U3',
-    says: 'after that stop, whoever made it, nothing is started',
-    when: (step) => step.heard('stop.ended'),
+    says: 'it is said to be stopped when that stop, or another one, has stopped it, and nothing is started',
+    when: (step) => step.heard('stop.ended') && ['stopped', 'absent'].includes(String(step.fact.end)),
     holds: (step) =>
       (step.after.is('Stopped') && step.reported('child.stopped') !== undefined && !asks(step)) ||
       'it is started again',
+  },
+  {
+    clause: 'U3',
+    says: 'one that somebody else is stopping is waited for as long as a stop can take; then it is asked for again, once more',
+    when: (step) => step.heard('stop.ended') && step.fact.end === 'held' && !step.before.is('Dismissing.AskingLast'),
+    holds: (step) =>
+      (step.after.is('Dismissing.Resting') &&
+        step.started('awaitTurn')?.target === 'delivery' &&
+        step.armed('turnPatience') &&
+        step.reported('child.stopped') === undefined) ||
+      'it counts as stopped, or is waited for without end',
+  },
+  {
+    clause: 'U3',
+    says: 'when that one is gone, or the time is up, the stop is asked for again',
+    when: (step) =>
+      (step.before.is('Dismissing.Resting') && step.heard('turn.free')) ||
+      (step.elapsed === 'turnPatience' && !step.ignored),
+    holds: (step) =>
+      (step.started('stop')?.target === 'delivery' &&
+        step.after.is('Dismissing.AskingLast') === !step.heard('turn.free')) ||
+      'nobody stops it',
+  },
+  {
+    clause: 'U3',
+    says: 'what no stop has stopped is told as left, with the reason, and is watched on',
+    when: (step) =>
+      step.heard('stop.ended') &&
+      (['survived', 'failed', 'needed'].includes(String(step.fact.end)) ||
+        (step.fact.end === 'held' && step.before.is('Dismissing.AskingLast'))),
+    holds: (step) =>
+      (step.after.is('Running.Left') &&
+        step.reported('child.left')?.pid === step.before.context.pid &&
+        step.reported('child.left')?.name === 'delivery' &&
+        step.reported('child.left')?.reason === step.fact.message &&
+        step.reported('child.stopped') === undefined) ||
+      'it counts as stopped',
   },
   {
     clause: 'U3',

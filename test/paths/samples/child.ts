@@ -1,8 +1,8 @@
 import { childMachine } from '../../../src/machines/child.machine.ts';
-import { samplesOf } from '../../support/paths/samples.ts';
+import { named, samplesOf } from '../../support/paths/samples.ts';
 import { promises } from './child.promises.ts';
 
-const stopEnded = { type: 'stop.ended', target: 'delivery', pid: 41, message: '' } as const;
+const stopEnded = { type: 'stop.ended', target: 'delivery', pid: 77, message: 'it is there' } as const;
 
 export const samples = samplesOf(childMachine, {
   inputs: { delivery: { name: 'delivery', retryMs: 30_000 } },
@@ -15,6 +15,7 @@ export const samples = samplesOf(childMachine, {
     { type: 'process.exited', code: null, signal: null },
     { type: 'serving.proved' },
     { type: 'process.marked' },
+    { type: 'turn.free' },
   ],
   answers: {
     lookForProcess: [{ type: 'process.running', pid: 40 }, { type: 'process.absent' }],
@@ -29,12 +30,16 @@ export const samples = samplesOf(childMachine, {
       { type: 'exit.explained', asked: true, cause: 'SIGKILL', reason: 'it said nothing', waitMs: 0 },
     ],
     stop: [
-      { ...stopEnded, end: 'stopped' },
-      { ...stopEnded, end: 'held' },
+      named('stopped', { ...stopEnded, end: 'stopped' }),
+      named('absent', { ...stopEnded, end: 'absent' }),
+      named('held', { ...stopEnded, end: 'held' }),
+      named('needed', { ...stopEnded, end: 'needed' }),
+      named('survived', { ...stopEnded, end: 'survived' }),
+      named('failed', { ...stopEnded, end: 'failed' }),
     ],
   },
   clamp: ({ code, signal }) => ({ code, signal }),
-  goals: ['Running.Unbound', 'Restarting.Proving.Overdue'],
+  goals: ['Running.Unbound', 'Running.Left', 'Restarting.Proving.Overdue'],
   happy: ['Launching.Looking', 'Launching.Spawning', 'Launching.Proving', 'Running.Serving'],
   equivalent: { 'Running: begins in Unbound instead of Serving': 'every way into Running names the state below it' },
   promises,

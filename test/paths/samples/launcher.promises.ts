@@ -193,6 +193,15 @@ export const promises: readonly PathPromise<ContextFrom<typeof launcherMachine>>
   },
   {
     clause: 'U1',
+    says: 'a child that no stop has stopped is told, and does not count as serving',
+    when: (step) => step.before.is('Running') && step.heard('child.left'),
+    holds: (step) =>
+      (acted(step, 'tellLeft') &&
+        step.after.context.standing[step.fact.name as 'delivery' | 'manager'] === 'unbound') ||
+      'nobody is told',
+  },
+  {
+    clause: 'U1',
     says: 'a child that failed ends it with the reason, after what this run started was stopped, that child not',
     when: (step) => step.before.is('Running') && step.heard('child.failed'),
     holds: (step) =>
@@ -265,31 +274,46 @@ export const promises: readonly PathPromise<ContextFrom<typeof launcherMachine>>
     when: (step) => step.before.is('Stopping') && step.from === 'stop' && step.heard('stop.ended', 'effect.failed'),
     holds: (step) => {
       const { targets } = step.before.context;
-      if (step.fact.end === 'held')
-        return (step.after.is('Stopping.Resting') && step.armed('askAgain')) || 'it is not waited for';
+      if (step.fact.end === 'held' && !step.before.is('Stopping.AskingLast')) {
+        return (
+          (step.after.is('Stopping.Resting') &&
+            step.started('awaitTurn')?.target === targets[0] &&
+            step.armed('turnPatience')) ||
+          'it is not waited for, or without a bound'
+        );
+      }
       return same(step.after.context.targets, targets.slice(1)) || 'a target is skipped, or stopped twice';
     },
   },
   {
     clause: 'U4',
-    says: 'how each stop ended is told',
-    when: (step) => step.before.is('Stopping') && step.heard('stop.ended') && step.fact.end !== 'held',
-    holds: (step) => acted(step, 'tellStop') || 'nobody is told',
+    says: 'how each stop ended is told, and one that is waited for is not told',
+    when: (step) => step.before.is('Stopping') && step.heard('stop.ended'),
+    holds: (step) =>
+      acted(step, 'tellStop') === !step.after.is('Stopping.Resting') || 'nobody is told, or of what has not ended',
   },
   {
     clause: 'U4',
-    says: 'after the wait the same target is asked again',
-    when: (step) => step.elapsed === 'askAgain' && !step.ignored,
-    holds: (step) => step.started('stop')?.target === step.before.context.targets[0] || 'it is not asked again',
+    says: 'when nobody else is at it, or the time of a stop is up, the same target is asked again',
+    when: (step) =>
+      (step.before.is('Stopping.Resting') && step.heard('turn.free')) ||
+      (step.elapsed === 'turnPatience' && !step.ignored),
+    holds: (step) =>
+      (step.started('stop')?.target === step.before.context.targets[0] &&
+        step.after.is('Stopping.AskingLast') === !step.heard('turn.free')) ||
+      'it is not asked again',
   },
   {
     clause: 'U4',
     says: 'what could not be stopped is told at the end',
     when: (step) =>
       step.before.is('Stopping') &&
-      (step.fact.end === 'survived' || step.fact.end === 'failed' || step.heard('effect.failed')),
+      (step.fact.end === 'survived' ||
+        step.fact.end === 'failed' ||
+        (step.fact.end === 'held' && step.before.is('Stopping.AskingLast')) ||
+        step.heard('effect.failed')),
     holds: (step) =>
-      step.from !== 'stop' ||
+      (step.from !== 'stop' && step.from !== 'awaitTurn') ||
       !step.heard('stop.ended', 'effect.failed') ||
       (step.after.context.end === 'failed' && step.after.context.message.includes(String(step.fact.message))) ||
       'it counts as stopped',

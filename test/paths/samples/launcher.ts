@@ -28,6 +28,8 @@ export const samples = samplesOf(launcherMachine, {
     { type: 'child.unbound', name: 'delivery', pid: 41 },
     { type: 'child.lost', name: 'delivery', pid: 41 },
     { type: 'child.lost', name: 'manager', pid: 42 },
+    { type: 'child.left', name: 'delivery', pid: 41, reason: 'it is still there after SIGKILL' },
+    { type: 'turn.free' },
     { type: 'child.stopped', name: 'delivery', cause: 'exit code 0' },
     { type: 'child.failed', name: 'delivery', reason: 'the lease is held' },
   ],
