@@ -42,7 +42,12 @@ it('from a server that stands still nothing is concluded, and one that has left 
   await until(isRead, () => JSON.stringify(last), PATIENCE_MS);
 
   silent.signal('SIGSTOP');
-  expect(await look()).toEqual({ kind: 'incomplete', why: 'only 2 of 3 servers answered' });
+  await until(
+    async () => (await look()).kind === 'incomplete',
+    () => JSON.stringify(last),
+    PATIENCE_MS,
+  );
+  expect(last).toEqual({ kind: 'incomplete', why: 'only 2 of 3 servers answered' });
 
   await silent.kill();
   await until(isRead, () => JSON.stringify(last), PATIENCE_MS);
