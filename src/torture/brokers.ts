@@ -5,9 +5,10 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { OperatorKeys, SpaceKeys } from '../services/local/auth-store.ts';
 import { type BrokerOutcome, startBroker, stopBroker } from '../services/local/broker.ts';
 import { type BrokerCluster, brokerFolder, type Durability } from '../services/local/broker-config.ts';
@@ -29,6 +30,8 @@ export interface BrokersOptions {
 
 /** A server that has just been started has up to this long to answer. */
 const PATIENCE_MS = 60_000;
+/** One that could not start is started again after this long. */
+const AGAIN_MS = 200;
 
 export class BrokerServer {
   readonly name: string;
@@ -73,6 +76,9 @@ export class BrokerServer {
       this.#mounted = false;
     }
   }
+  #filler(): string {
+    return join(this.#store(), 'filler');
+  }
   #store(): string {
     return join(brokerFolder(this.root), 'store');
   }
@@ -90,6 +96,12 @@ export class BrokerServer {
     let outcome = await this.#startOn(this.#port === 0 ? await freePort() : this.#port);
     // A port that is free may be another run's by the time that the server takes it; a server that had one keeps it.
     while (outcome.kind === 'port-in-use' && this.#port === 0) outcome = await this.#startOn(await freePort());
+    // On a full disk it does not start; whoever keeps it up tries again until there is room.
+    for (let wasFull = true; outcome.kind === 'exited' && wasFull; ) {
+      await pause(AGAIN_MS);
+      wasFull = existsSync(this.#filler());
+      outcome = await this.#startOn(this.#port);
+    }
     if (outcome.kind !== 'started') throw new Error(`${this.name} did not start: ${JSON.stringify(outcome)}`);
     this.#port = Number(new URL(outcome.url).port);
     this.#child = outcome.child;
@@ -133,7 +145,7 @@ export class BrokerServer {
   /** Takes every free byte of its disk; `release` gives them back. */
   fill(): void {
     const block = Buffer.alloc(1 << 20);
-    const path = join(this.#store(), 'filler');
+    const path = this.#filler();
     try {
       for (;;) writeFileSync(path, block, { flag: 'a' });
     } catch {
@@ -141,7 +153,7 @@ export class BrokerServer {
     }
   }
   release(): void {
-    rmSync(join(this.#store(), 'filler'), { force: true });
+    rmSync(this.#filler(), { force: true });
   }
 
   async dispose(): Promise<void> {
