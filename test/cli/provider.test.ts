@@ -1,3 +1,4 @@
+/** `cotal provider` and its bridge as processes. Longer than 300 lines: one set-up of server, mesh and link serves all of it. */
 import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -1,3 +1,4 @@
+/** The bridge over a space and a disk of the test's own. Longer than 300 lines: one set-up of both serves all of it. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Member } from '../../../src/domain/names.ts';
 import { bridgedPost, parseMap, segment } from '../../../src/domain/provider/bridge.ts';

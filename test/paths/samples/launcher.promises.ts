@@ -1,3 +1,4 @@
+/** What the launcher promises on every edge. Longer than 300 lines: one list, read beside the chart. */
 import type { ContextFrom } from 'xstate';
 import type { launcherMachine } from '../../../src/machines/launcher.machine.ts';
 import type { PathPromise } from '../../support/paths/samples.ts';
