@@ -139,6 +139,7 @@ export class Agent {
     this.#presence = new Presence({ link, space, member, card: { name, kind: of.presence?.kind ?? 'agent' } });
     if (of.presence !== undefined && !this.open) this.#presence.start();
     link.hear({
+      lost: () => this.#memberships.lost(),
       restored: () => {
         this.#memberships.restored();
         // Whatever plane it is now: the durable is bound there anew, by the next pull.

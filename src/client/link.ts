@@ -22,7 +22,9 @@ export interface LinkOptions {
 }
 
 export interface LinkListener {
-  /** The connection is back, perhaps to another server. */
+  /** The connection is down; it is dialled again. */
+  lost?(): void;
+  /** The connection is back, perhaps to another server, and that one answered after it was given the subscriptions. */
   restored?(): void;
   /** It will not come back. */
   closed?(why: string): void;
@@ -80,11 +82,27 @@ export class Link {
       for (const listener of this.#listeners) listener.closed?.(why);
     });
     for await (const status of this.connection.status()) {
-      if (status.type === 'disconnect') this.#up = false;
+      if (status.type === 'disconnect') {
+        this.#up = false;
+        for (const listener of this.#listeners) listener.lost?.();
+      }
       if (status.type !== 'reconnect') continue;
       this.#up = true;
-      for (const listener of this.#listeners) listener.restored?.();
+      void this.#prove();
     }
+  }
+
+  /**
+   * Once reconnected, the driver sends every subscription again; a refusal of one comes before the answer to a ping that was
+   * sent after it. Where the connection is lost before that answer the ping is rejected, and the next reconnect proves its own.
+   */
+  async #prove(): Promise<void> {
+    try {
+      await this.connection.flush();
+    } catch {
+      return;
+    }
+    for (const listener of this.#listeners) listener.restored?.();
   }
 
   /** Resolves when the broker has had everything that was sent, or after the time that a question may take. */

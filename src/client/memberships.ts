@@ -12,9 +12,10 @@ import type { CopyInHand, Receiver } from './receiver.ts';
 /**
  * What is true of a membership now.
  *
- *   durable   the registry granted it: a post after `joinCursor` is owed until it is confirmed
+ *   durable   the registry granted it: a post after `joinCursor` is owed until it is confirmed, also while the connection is down
  *   live      subscribed; the durable backstop is not established, since when and why
- *   joining   not subscribed (yet, or at the moment)
+ *   joining   not subscribed (yet, or at the moment): also while the connection is down, and until the broker has answered
+ *             after it was given the subscription again
  *   leaving   not subscribed any more; the registry has not confirmed the leave
  *   left
  */
@@ -103,7 +104,12 @@ export class Memberships {
     if (snapshot !== undefined && !isLeft(snapshot)) this.#setting.receiver.offerBackfill(message, seq);
   }
 
-  /** The connection is back. */
+  /** The connection is down. */
+  lost(): void {
+    for (const actor of this.#actors.values()) actor.send({ type: 'connection.lost' });
+  }
+
+  /** The connection is back, and the broker has every subscription again. */
   restored(): void {
     for (const actor of this.#actors.values()) actor.send({ type: 'connection.restored' });
   }

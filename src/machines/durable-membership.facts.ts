@@ -34,6 +34,8 @@ export type DurableMembershipEvent =
   | EffectFailed
   | { type: 'join.requested' }
   | { type: 'leave.requested' }
+  | { type: 'connection.lost' }
+  /** The connection is back, and the broker answered after it was given the subscriptions. */
   | { type: 'connection.restored' };
 
 export interface DurableMembershipInput {

@@ -9,6 +9,8 @@
  *   A5  a leave ends the live subscription first and names the generation that it closes; it is asked for until answered
  *       Who joins again before that leaves first: a leave that is carried out late never ends what was granted since
  *   A6  a generation that somebody else closed is left, not opened again
+ *   A7  while the connection is down nothing is live and nobody is asked; a connection that is back is not readiness: live is
+ *       said again when the broker has answered after it was given the subscriptions. Durable stays what the registry granted
  *
  * Who asks for the state looks at tags: `live` (subscribed), `durable`, `left`, and `settled` where an outcome is known.
  */
@@ -51,6 +53,8 @@ const closes = {
     { type: 'keepWhy', params: { reason: 'somebody else left with this identity' } },
   ],
 } as const;
+
+const CONNECTION_DOWN = 'the connection is down';
 
 export const durableMembershipMachine = membership.createMachine({
   id: 'durable-membership',
@@ -155,6 +159,20 @@ export const durableMembershipMachine = membership.createMachine({
               },
             },
           },
+          on: {
+            'connection.lost': {
+              target: 'LiveCutOff',
+              actions: { type: 'keepWhy', params: { reason: CONNECTION_DOWN } },
+            },
+          },
+        },
+
+        /** Nothing comes live. The connection gives the subscription to the broker again by itself. */
+        LiveCutOff: {
+          tags: 'settled',
+          on: {
+            'connection.restored': { target: 'JoinedLive', actions: { type: 'keepWhy', params: { reason: '' } } },
+          },
         },
 
         JoinedDurable: {
@@ -203,7 +221,14 @@ export const durableMembershipMachine = membership.createMachine({
               target: '#durable-membership.Subscribed.JoinedLive.Resting',
               actions: [causeOf, 'countFailure'],
             },
+            'connection.lost': 'DurableCutOff',
           },
+        },
+
+        /** What is posted meanwhile is owed all the same, and comes as copies. */
+        DurableCutOff: {
+          tags: ['durable', 'settled'],
+          on: { 'connection.restored': 'JoinedDurable.Verifying' },
         },
       },
       on: {

@@ -20,6 +20,8 @@ const verifying = 'Subscribed.JoinedDurable.Verifying';
 const unverified = 'Subscribed.JoinedDurable.Unverified';
 const standing = 'Subscribed.JoinedDurable.Standing';
 
+const isCutOff = (at: MembershipStep['before']) => at.is('Subscribed.LiveCutOff') || at.is('Subscribed.DurableCutOff');
+
 const isNews = (step: MembershipStep) =>
   step.heard('plane.ready', 'class.durable', 'connection.restored', 'join.requested');
 const forward = ({ before, fact }: MembershipStep) =>
@@ -57,7 +59,10 @@ export const promises: readonly PathPromise<Context>[] = [
     clause: 'A1',
     says: 'joined live is what the broker took, and nothing else: whatever the daemon does, it goes on',
     when: ({ before, after }) => after.tagged('live') && !before.tagged('live'),
-    holds: (step) => (step.heard('live.bound') && step.after.is(joinedLive)) || `it is joined by ${step.fact.type}`,
+    holds: (step) =>
+      (step.heard('live.bound') && step.after.is(joinedLive)) ||
+      (step.heard('connection.restored') && isCutOff(step.before)) ||
+      `it is joined by ${step.fact.type}`,
   },
   {
     clause: 'A1',
@@ -68,10 +73,10 @@ export const promises: readonly PathPromise<Context>[] = [
   },
   {
     clause: 'A1',
-    says: 'nothing but the broker, a leave, or another hand ends a live membership',
+    says: 'nothing but the broker, a lost connection, a leave, or another hand ends a live membership',
     when: ({ before, after }) => before.tagged('live') && !after.tagged('live'),
     holds: (step) =>
-      step.heard('live.refused', 'live.lost', 'leave.requested', 'membership.closed') ||
+      step.heard('live.refused', 'live.lost', 'connection.lost', 'leave.requested', 'membership.closed') ||
       failing(step, 'subscribeLive') ||
       `it ends by ${step.fact.type}`,
   },
@@ -145,7 +150,7 @@ export const promises: readonly PathPromise<Context>[] = [
   {
     clause: 'A2',
     says: 'a channel that became live has no backstop any more',
-    when: (step) => step.heard('class.live') && step.before.tagged('durable'),
+    when: (step) => step.heard('class.live') && step.before.is(durable),
     holds: (step) =>
       (step.after.is(resting) && backstopOf(step).reason === step.fact.reason && counted(step)) || 'it stays durable',
   },
@@ -413,5 +418,44 @@ export const promises: readonly PathPromise<Context>[] = [
     when: (step) => asks(step, 'askDurable') !== undefined,
     holds: (step) =>
       asks(step, 'askDurable')?.generation === openGeneration(backstopOf(step)) || 'it names another generation',
+  },
+  {
+    clause: 'A7',
+    says: 'a lost connection ends what is live at once and says why; what was granted stays durable',
+    when: (step) => step.heard('connection.lost') && step.before.tagged('live'),
+    holds: ({ before, after }) =>
+      (isCutOff(after) &&
+        after.tagged('settled') &&
+        after.tagged('durable') === before.tagged('durable') &&
+        isDeepStrictEqual(after.context.backstop, before.context.backstop) &&
+        (after.tagged('durable') || after.context.why !== '')) ||
+      'it is said to be live, or not told, or the grant is forgotten',
+  },
+  {
+    clause: 'A7',
+    says: 'nobody is asked anything while the connection is down',
+    when: ({ after }) => isCutOff(after),
+    holds: ({ after }) =>
+      !(after.running('askDurable') || after.running('followPlane') || after.tagged('live')) || 'somebody is asked',
+  },
+  {
+    clause: 'A7',
+    says: 'when the broker has the subscriptions again it is live again, and asked about at once',
+    when: (step) => step.heard('connection.restored') && isCutOff(step.before),
+    holds: (step) =>
+      (step.after.tagged('live') &&
+        step.after.tagged('durable') === step.before.tagged('durable') &&
+        step.after.context.why === '' &&
+        asks(step, 'askDurable') !== undefined) ||
+      'it is not live, or taken for granted',
+  },
+  {
+    clause: 'A7',
+    says: 'nothing but the proof, the broker, or a leave ends the wait for it',
+    when: (step) => isCutOff(step.before) && !isCutOff(step.after),
+    holds: (step) =>
+      step.heard('connection.restored', 'live.refused', 'live.lost', 'leave.requested') ||
+      failing(step, 'subscribeLive') ||
+      `it ends by ${step.fact.type}`,
   },
 ];

@@ -7,6 +7,7 @@ export const samples = samplesOf(durableMembershipMachine, {
   events: [
     { type: 'join.requested' },
     { type: 'leave.requested' },
+    { type: 'connection.lost' },
     { type: 'connection.restored' },
     { type: 'live.bound', at: 1_000 },
     { type: 'live.refused', reason: 'the broker denied it' },
