@@ -2,8 +2,10 @@
  * Requests that no HTTP client makes, written to the socket of the in-process server as they are: each is refused, before
  * any token is looked at, and the server goes on.
  */
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
+import { roomy } from './support/bounds.ts';
 import { openInProcess } from './support/in-process-stage.ts';
 import type { Stage } from './support/stage.ts';
 
@@ -24,6 +26,20 @@ const statusOf = (url: string, text: string): Promise<number> =>
     socket.on('error', reject);
     socket.on('close', () => resolve(Number(/^HTTP\/1\.1 (\d+) /.exec(heard)?.[1])));
     socket.write(text);
+  });
+
+/** An upgrade that is refused, by a peer that keeps its own half of the connection open whatever it hears. */
+const refusedHalfOpen = (url: string): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    let heard = '';
+    socket.on('data', (data) => {
+      heard += String(data);
+    });
+    socket.on('error', reject);
+    socket.on('end', () => (heard.startsWith('HTTP/1.1 401 ') ? resolve(socket) : reject(new Error(heard))));
+    socket.write(`GET /v1/node/ws?token=nt_live_0 HTTP/1.1\r\nHost: hosted\r\n${UPGRADE}\r\n\r\n`);
   });
 
 describe('the in-process server', () => {
@@ -51,6 +67,25 @@ describe('the in-process server', () => {
     expect(await upgrade('GET /v1/node/ws?token=nt_live_0')).toBe(401);
     expect(await upgrade('POST /v1/node/ws?token=nt_live_0', '\r\nContent-Length: 7')).toBe(401);
     await serves();
+  });
+
+  it('closes the connection of a refused upgrade within its bound, though the peer keeps its half open', async () => {
+    const socket = await refusedHalfOpen(stage.url);
+    // Only a connection that is closed on both ways resets who still writes.
+    await until(
+      () => {
+        socket.write('still here');
+        return socket.destroyed;
+      },
+      () => ({ written: socket.bytesWritten }),
+    );
+  });
+
+  it('stops, though a peer whose upgrade was refused keeps its half open', async () => {
+    const own = await openInProcess({ bounds: roomy });
+    const socket = await refusedHalfOpen(own.url);
+    await own.close();
+    socket.destroy();
   });
 
   it('refuses a body with 413 at the first byte above its bound, whether its end comes or not', async () => {

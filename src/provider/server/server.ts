@@ -36,7 +36,11 @@ export async function listen(
   const server = createServer((incoming, outgoing) => {
     void serve(engine, registries, incoming, outgoing);
   });
+  // The server forgets a connection that asks for an upgrade, whatever becomes of it.
+  const upgrades = new Set<Duplex>();
   server.on('upgrade', (incoming, stream, head) => {
+    upgrades.add(stream);
+    stream.once('close', () => upgrades.delete(stream));
     // What fails after the handshake costs its own connection and nothing else.
     upgrade(engine, registries, sockets, { incoming, stream, head }).catch(() => stream.destroy());
   });
@@ -49,10 +53,10 @@ export async function listen(
   const { port: taken } = server.address() as AddressInfo;
   return {
     url: `http://${host}:${taken}`,
-    cut: () => cut(server, sockets),
+    cut: () => cut(server, upgrades),
     async stop() {
       await registries.stop();
-      await cut(server, sockets);
+      await cut(server, upgrades);
     },
   };
 }
@@ -119,13 +123,21 @@ async function upgrade(
     caller = await nodeCaller(engine, request);
     return new Response();
   }).catch(unexpected);
-  if (caller === undefined) return refuse(stream, refusal);
+  if (caller === undefined) return refuse(stream, refusal, engine.limits.unboundMs);
   const { workspace, node } = caller;
   sockets.handleUpgrade(incoming, stream, head, (socket) => attach(registries, workspace, node, socket));
 }
 
-async function refuse(stream: Duplex, response: Response): Promise<void> {
+/**
+ * Answers and closes. What the peer still sends is read and dropped until it closes too: closed at once, the answer could be
+ * lost on the way.
+ * @param withinMs When it is closed in any case, milliseconds: a peer may keep its half open for ever.
+ */
+async function refuse(stream: Duplex, response: Response, withinMs: number): Promise<void> {
   const body = await response.text();
+  const late = setTimeout(() => stream.destroy(), withinMs);
+  stream.once('close', () => clearTimeout(late));
+  stream.resume();
   stream.end(
     `HTTP/1.1 ${response.status} Refused\r\nContent-Type: application/json\r\nConnection: close\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
@@ -147,11 +159,12 @@ function attach(registries: Registries, workspace: string, node: string, socket:
   });
 }
 
-async function cut(server: Server, sockets: WebSocketServer): Promise<void> {
+/** Ends every connection: sockets, upgrades that are refused or not judged yet, and requests. */
+async function cut(server: Server, upgrades: ReadonlySet<Duplex>): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  for (const socket of sockets.clients) socket.terminate();
+  for (const stream of upgrades) stream.destroy();
   server.closeAllConnections();
   await closed;
 }
