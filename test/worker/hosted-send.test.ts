@@ -175,6 +175,32 @@ for (const [kind, open] of [
       expect(peer.seqs('Ann')).toEqual([1]);
     });
 
+    it('takes the same key of another sender, of the next agent of its name, or on another channel, for another post', async () => {
+      site = await Site.make(stage);
+      const peer = await site.bound();
+      await site.agent(peer, 'Ann');
+      await site.api('POST', '/v1/channels', { name: 'other' });
+      const post = async (from: string, channel = 'general') => {
+        const body = { text: 'mine', from, idempotency_key: 'k1' };
+        const posted = await site.api('POST', `/v1/channels/${channel}/messages`, body);
+        return { status: posted.status, id: posted.data.id };
+      };
+      const bob = await site.agent(peer, 'Bob');
+      const senders = [['Ann'], ['Bob'], ['ci'], ['ops'], ['Ann', 'other']] as const;
+      const first = [];
+      for (const [from, channel] of senders) first.push(await post(from, channel));
+      expect(first.map(({ status }) => status)).toEqual(senders.map(() => 201));
+      expect(new Set(first.map(({ id }) => id)).size).toBe(senders.length);
+      for (const [index, [from, channel]] of senders.entries())
+        expect(await post(from, channel)).toEqual({ status: 200, id: first[index]?.id });
+      await peer.ask({ type: 'agent.deregister', agent_id: bob });
+      await site.agent(peer, 'Bob');
+      expect(await post('Bob')).toMatchObject({ status: 201 });
+      // Ann got what the others posted on `general`, each once: Bob, ci, ops, and the next Bob.
+      await peer.delivered('Ann', [1, 2, 3, 4]);
+      expect(peer.seqs('Ann')).toEqual([1, 2, 3, 4]);
+    });
+
     it('writes no heartbeat that says nothing new, and one that does', async () => {
       site = await Site.make(stage);
       const peer = await site.bound();

@@ -22,6 +22,7 @@ export interface Post {
   readonly mode: DeliveryMode;
   /** Who posts: an agent, or a name that the workspace's key gave. */
   readonly sender: { readonly id?: string; readonly name: string };
+  /** One post of this sender on this channel, however often it is sent. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -36,7 +37,7 @@ export interface Recipient {
 
 export type PostOutcome =
   | { readonly outcome: 'posted'; readonly id: string; readonly recipients: readonly Recipient[] }
-  /** The key was used before: that post, and how its rows stand now. */
+  /** The sender used the key on this channel before: that post, and how its rows stand now. */
   | { readonly outcome: 'repeated'; readonly id: string; readonly recipients: readonly Recipient[] }
   | { readonly outcome: 'no_channel' };
 
@@ -55,23 +56,31 @@ export async function postMessage(engine: Engine, dispatcher: Dispatcher, post: 
   );
   const channelId = textIn(channel, 'id');
   if (channelId === undefined) return { outcome: 'no_channel' };
-  const known = await repeated(engine, post);
+  const known = await repeated(engine, post, channelId);
   if (known !== undefined) return known;
   const id = engine.newId('msg');
   try {
     const rows = await write(engine, post, { id, channelId });
     return { outcome: 'posted', id, recipients: await dispatch(engine, dispatcher, post.workspace, rows) };
   } catch (error) {
-    const winner = isConflict(error) ? await repeated(engine, post) : undefined;
+    const winner = isConflict(error) ? await repeated(engine, post, channelId) : undefined;
     if (winner === undefined) throw error;
     return winner;
   }
 }
 
-async function repeated(engine: Engine, post: Post): Promise<PostOutcome | undefined> {
+/** Asks by the expression of the index `messages_by_key`. */
+async function repeated(engine: Engine, post: Post, channelId: string): Promise<PostOutcome | undefined> {
   if (post.idempotencyKey === undefined) return undefined;
   const [row] = await engine.storage.query(
-    sql('SELECT id FROM messages WHERE workspace_id = ? AND idempotency_key = ?', post.workspace, post.idempotencyKey),
+    sql(
+      `SELECT id FROM messages WHERE workspace_id = ? AND channel_id = ?
+         AND coalesce(sender_id, 'name:' || json_extract(data, '$.from')) = ? AND idempotency_key = ?`,
+      post.workspace,
+      channelId,
+      post.sender.id ?? `name:${post.sender.name}`,
+      post.idempotencyKey,
+    ),
   );
   const id = textIn(row, 'id');
   if (id === undefined) return undefined;

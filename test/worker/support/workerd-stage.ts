@@ -9,7 +9,7 @@ process.env.CLOUDFLARE_CF_FETCH_ENABLED = 'false';
 process.env.WRANGLER_SEND_METRICS = 'false';
 
 /** The worker's configuration as wrangler takes it; the paths are relative to the root of the repository. */
-export const workerConfig = (vars: Readonly<Record<string, string>>) => ({
+export const workerConfig = (vars: Readonly<Record<string, string>>, migrations = 'src/provider/migrations') => ({
   name: 'plane3-provider-test',
   main: 'test/worker/subject/worker.ts',
   compatibility_date: '2026-10-01',
@@ -20,33 +20,39 @@ export const workerConfig = (vars: Readonly<Record<string, string>>) => ({
     ],
   },
   migrations: [{ tag: 'v1', new_sqlite_classes: ['NodeDO', 'EchoDO'] }],
-  d1_databases: [
-    { binding: 'DB', database_name: 'test', database_id: 'test', migrations_dir: 'src/provider/migrations' },
-  ],
+  d1_databases: [{ binding: 'DB', database_name: 'test', database_id: 'test', migrations_dir: migrations }],
   vars: { ...vars },
 });
 
 export interface WorkerdStage extends Stage {
   /** The raw `/send` of an object, with whatever body. */
   rawSend(at: At, body: unknown): Promise<Response>;
+  /** Applies what lies in the folder of the migrations now and is not applied yet. */
+  migrate(): Promise<void>;
   /** D1 as the worker reaches it. */
   readonly storage: Storage;
   logs(): string;
 }
 
-export async function openWorkerd({ fault, bounds = divided }: StageOptions = {}): Promise<WorkerdStage> {
+/** @param migrations Another folder of migrations, absolute: for a database of before. */
+export async function openWorkerd(
+  { fault, bounds = divided }: StageOptions = {},
+  migrations?: string,
+): Promise<WorkerdStage> {
   const server = createTestHarness({
     root: process.cwd(),
-    workers: [{ config: workerConfig({ ...bounds, ...(fault === undefined ? {} : { FAULT: fault }) }) }],
+    workers: [{ config: workerConfig({ ...bounds, ...(fault === undefined ? {} : { FAULT: fault }) }, migrations) }],
   });
   const { url } = await server.listen();
   const worker = server.getWorker();
-  await worker.applyD1Migrations('DB');
+  const migrate = () => worker.applyD1Migrations('DB');
+  await migrate();
   const { door, ...doors } = doorsOf(url);
   return {
     ...doors,
     kind: 'workerd',
     url: url.origin,
+    migrate,
     hibernate: ({ workspace, node }) =>
       worker
         .evictDurableObject('NodeDO', { name: `${workspace}:${node}`, webSockets: 'hibernate' })
