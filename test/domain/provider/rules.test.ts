@@ -13,7 +13,7 @@ import {
   wrote,
 } from '../../../src/domain/provider/delivery.ts';
 import { limitVariables, parseLimits } from '../../../src/domain/provider/limits.ts';
-import { isProjectionDue } from '../../../src/domain/provider/liveness.ts';
+import { isProjectionDue, isStale } from '../../../src/domain/provider/liveness.ts';
 import { declarationFault, keepsReadiness, modeOf, providerOf } from '../../../src/domain/provider/readiness.ts';
 import { conflictFrame } from '../../../src/domain/provider/server-frames.ts';
 
@@ -61,6 +61,13 @@ describe('limits', () => {
   it.each(['0', '-1', '1.5', 'x', '1e12'])('refuses %j for every variable, by its name', (input) => {
     for (const variable of limitVariables)
       expect(() => parseLimits({ [variable]: input })).toThrow(`${variable} is "${input}"`);
+  });
+});
+
+describe('a connection', () => {
+  it('is stale from the attach bound on, and not before', () => {
+    expect(isStale(1_000, 1_000 + limits.attachMs - 1, limits)).toBe(false);
+    expect(isStale(1_000, 1_000 + limits.attachMs, limits)).toBe(true);
   });
 });
 

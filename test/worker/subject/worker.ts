@@ -11,7 +11,7 @@ import { d1Storage } from '../../../src/worker/d1-storage.ts';
 import { serveEdge } from '../../../src/worker/edge.ts';
 import { type Env, objectName } from '../../../src/worker/env.ts';
 import { NodeDO as RealNodeDO } from '../../../src/worker/node-do.ts';
-import { type FaultName, faulty } from '../support/faults.ts';
+import { type FaultName, faulty, silent } from '../support/faults.ts';
 import { Parking } from '../support/parking.ts';
 import { TroubledStorage } from '../support/troubled-storage.ts';
 
@@ -51,6 +51,9 @@ export class NodeDO extends RealNodeDO {
         return Response.json(parkings.get(this)?.parked ?? null);
       case '/test/release':
         parkings.get(this)?.release();
+        return Response.json(null);
+      case '/test/silence':
+        silent.add(value);
         return Response.json(null);
       case '/test/trouble':
         troubles.get(this)?.plan(JSON.parse(value) ?? undefined);

@@ -2,7 +2,7 @@
 import type { Row, Storage } from '../../../src/provider/storage/port.ts';
 import type { At, Stage } from './stage.ts';
 
-type Doors = Pick<Stage, 'sql' | 'send' | 'objectDump' | 'park' | 'parked' | 'release' | 'trouble'> & {
+type Doors = Pick<Stage, 'sql' | 'send' | 'objectDump' | 'park' | 'parked' | 'release' | 'silence' | 'trouble'> & {
   readonly door: (at: At, verb: string, value?: string, init?: RequestInit) => Promise<Response>;
   /** The raw `/send` of an object, with whatever body. */
   readonly rawSend: (at: At, body: unknown) => Promise<Response>;
@@ -39,6 +39,9 @@ export function doorsOf(url: URL): Doors {
     parked: async (at) => (await (await door(at, 'parked')).json()) as undefined,
     async release(at) {
       await door(at, 'release');
+    },
+    async silence(at, connection) {
+      await door(at, 'silence', connection);
     },
     async trouble(at, trouble) {
       await door(at, 'trouble', JSON.stringify(trouble));

@@ -1,6 +1,6 @@
 /**
- * The four planted faults: the faults of the field, put back into the decisions that fix them. Each must turn a named
- * acceptance line red.
+ * The decisions as the servers under test take them. The four planted faults: the faults of the field, put back into the
+ * decisions that fix them, each of which must turn a named acceptance line red. And silence without waiting for it.
  */
 import { judgeArrival } from '../../../src/domain/provider/arrival.ts';
 import { type Policy, policy } from '../../../src/provider/registry/policy.ts';
@@ -36,7 +36,19 @@ const faults: Record<FaultName, Partial<Policy>> = {
   },
 };
 
-export const faulty = (name: FaultName | undefined): Policy => ({
-  ...policy,
-  ...(name === undefined ? {} : faults[name]),
-});
+/**
+ * Connections to which nothing may be written any more, as nothing was heard of them for longer than any bound, whatever the
+ * clock says: so a line has that where it wants it, and not where the machine stands still. The reaper does not know of it, or
+ * it could come first. Random ids; kept beside the objects, for an object forgets.
+ */
+export const silent = new Set<string>();
+const SILENT_MS = 86_400_000;
+
+export function faulty(name: FaultName | undefined): Policy {
+  const decisions = { ...policy, ...(name === undefined ? {} : faults[name]) };
+  return {
+    ...decisions,
+    gate: (attached, now, limits) =>
+      decisions.gate(attached, silent.has(attached.connection) ? now + SILENT_MS : now, limits),
+  };
+}

@@ -12,7 +12,7 @@ import { type Listening, listen } from '../../../src/provider/server/server.ts';
 import { openSqlite, sqliteStorage } from '../../../src/provider/storage/sqlite.ts';
 import type { Journal } from '../../../src/services/ports.ts';
 import { divided } from './bounds.ts';
-import { faulty } from './faults.ts';
+import { faulty, silent } from './faults.ts';
 import { Parking } from './parking.ts';
 import type { At, Stage, StageOptions } from './stage.ts';
 import { TroubledStorage } from './troubled-storage.ts';
@@ -102,6 +102,9 @@ export async function openInProcess(options: StageOptions = {}): Promise<Stage> 
     parked: async () => life.parking.parked,
     async release() {
       life.parking.release();
+    },
+    async silence(_, connection) {
+      silent.add(connection);
     },
     async trouble(_, planned) {
       life.storage.plan(planned ?? undefined);

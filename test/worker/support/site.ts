@@ -89,6 +89,14 @@ export class Site {
     return { proxy, peer: await this.open(proxy.url) };
   }
 
+  /** Whoever is bound as this provider is stale from now on, for whoever wants to write to it. */
+  async silence(provider = 'broker'): Promise<void> {
+    const { tables } = await this.stage.objectDump(this.at);
+    const bound = (tables.bound ?? []).filter((row) => row.provider === provider);
+    if (bound.length === 0) throw new Error(`nobody is bound as ${provider}`);
+    for (const { connection } of bound) await this.stage.silence(this.at, String(connection));
+  }
+
   registerFrame({ provider = 'broker', instance = 'i1', capabilities }: RegisterOptions = {}) {
     return {
       type: 'node.register',

@@ -37,6 +37,8 @@ export interface Stage {
   park(at: At, step: StepName): Promise<void>;
   parked(at: At): Promise<StepName | undefined>;
   release(at: At): Promise<void>;
+  /** What is to be written to this connection finds that nothing was heard of it for longer than any bound, from now on. */
+  silence(at: At, connection: string): Promise<void>;
   trouble(at: At, trouble: Trouble | null): Promise<void>;
   close(): Promise<void>;
 }
