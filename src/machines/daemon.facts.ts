@@ -4,7 +4,7 @@ import type { EffectFailed } from './effects.ts';
 import type { FanoutReport } from './fanout.machine.ts';
 import type { LeaseInput, LeaseReport } from './lease.machine.ts';
 import type { RailsReport } from './rails.machine.ts';
-import type { ReaderInput } from './reader.machine.ts';
+import type { ReaderInput, ReaderReport } from './reader.machine.ts';
 
 /** Why a daemon ended. `code` is of the error catalogue where it was refused, else the final's own name. */
 export type DaemonEnd =
@@ -29,6 +29,7 @@ export type DaemonEvent =
   | LeaseReport
   | FanoutReport
   | RailsReport
+  | ReaderReport
   | EffectFailed
   | { type: 'stop.requested'; signal: string }
   | { type: 'broker.gone' }

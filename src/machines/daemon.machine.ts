@@ -10,6 +10,7 @@
  *       all over the start; then it is refused by that name
  *   L3  a doubt about the lease stops every effect before anything is asked: `Quiesced` has no children but the lease
  *   K1  rails are bound after the loops stand, and are unbound first
+ *   R9  the loops stand when the writer is open and the reader hears confirmations; a reader that hears none any more is a doubt
  *
  * The children of `Serving` live as long as it does. After a doubt they start anew and ask the store for everything.
  *
@@ -111,6 +112,7 @@ const faultedBy = {
   params: ({ event }: { event: EffectFailed }) => ({ end: 'faulted' as const, message: event.message }),
 } as const;
 const doubted = (why: string) => ({ actions: { type: 'doubtLease', params: { why } } }) as const;
+const losing = { actions: { type: 'doubtLease', params: fact } } as const;
 const drained = (end: DaemonEnd, message: string) =>
   ({ target: '#daemon.Leased.Draining', actions: ended(end, message) }) as const;
 
@@ -188,9 +190,18 @@ export const daemonMachine = daemon.createMachine({
           ],
           initial: 'Looping',
           states: {
-            Looping: { on: { 'fanout.opened': 'Railed' } },
+            /** The writer opens, and the reader begins to hear, in either order. Until then it asks again by itself. */
+            Looping: {
+              initial: 'Neither',
+              states: {
+                Neither: { on: { 'fanout.opened': 'Deaf', 'confirmations.bound': 'Hearing' } },
+                Deaf: { on: { 'confirmations.bound': '#daemon.Leased.Serving.Railed' } },
+                Hearing: { on: { 'fanout.opened': '#daemon.Leased.Serving.Railed', 'confirmations.lost': 'Neither' } },
+              },
+            },
             Railed: {
               invoke: { id: 'rails', src: 'rails', ...fails },
+              on: { 'confirmations.lost': losing },
               initial: 'Binding',
               states: {
                 Binding: { on: { 'rails.bound': 'Declaring' } },
@@ -263,7 +274,7 @@ export const daemonMachine = daemon.createMachine({
           actions: { type: 'report', params: ({ event }) => ({ type: 'daemon.quiesced', why: event.why }) },
         },
         /** The row is not to say ready over a service that begins anew. */
-        'stores.lost': { actions: { type: 'doubtLease', params: fact } },
+        'stores.lost': losing,
         'broker.disconnected': doubted('the connection to the broker was lost'),
         'connection.replaced': doubted('the connection to the broker was replaced'),
         'lease.refused': {

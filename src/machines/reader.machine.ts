@@ -6,12 +6,13 @@
  *   R8  a start costs one survey and a lane a member; at most `laneLimit` lanes live at once, at most `placingLimit` of them
  *       look for their place and at most `restingLimit` of them rest, so that what one start holds in memory and asks of the
  *       broker does not grow, and what one event costs does not grow with the members
+ *   R9  that confirmations are heard, and that they are not any more, is reported: a daemon is not ready without
  *
  * A lane is let go only when it has met every nudge that was sent to it: it says how many it has met.
  *
  * Longer than 300 lines: one chart, with the facts it hears in front of it.
  */
-import { assign, enqueueActions, raise, setup } from 'xstate';
+import { assign, enqueueActions, raise, sendParent, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
 import {
   answerOf,
@@ -34,6 +35,9 @@ export type ConfirmationFact =
   | { type: 'confirmations.came'; members: { member: string; count: number }[] }
   /** Some may have been missed. */
   | { type: 'confirmations.lost'; why: string };
+
+/** What the reader tells its daemon. */
+export type ReaderReport = Extract<ConfirmationFact, { type: 'confirmations.bound' | 'confirmations.lost' }>;
 
 export type ReaderEvent =
   | SurveyFact
@@ -162,9 +166,11 @@ const reader = setup({
       const others = (all: readonly string[]) => all.filter((each) => each !== member);
       return { lanes, placing, resting: others(context.resting), waiting: [...others(context.waiting), member] };
     }),
+    report: sendParent((_, report: ReaderReport) => report),
     /** Bound by the services: what the lane had in hand is dropped with it. */
     forgetLane: (_, _facts: { member: string; end?: LaneEnd }) => {},
     tellFailed: (_, _facts: { effect: string; message: string }) => {},
+    tellLost: (_, _facts: { why: string }) => {},
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     forgetFailures: assign({ failures: 0 }),
   },
@@ -273,7 +279,9 @@ export const readerMachine = reader.createMachine({
       initial: 'Binding',
       states: {
         /** Confirmations are listened for before anything is looked at, so that none falls between. */
-        Binding: { on: { 'confirmations.bound': 'Surveying' } },
+        Binding: {
+          on: { 'confirmations.bound': { target: 'Surveying', actions: { type: 'report', params: fact } } },
+        },
         /** Everybody who is owed something, or holds a copy, is looked at. */
         Surveying: {
           invoke: { id: 'survey', src: 'survey', input: { all: true }, ...ends },
@@ -297,7 +305,10 @@ export const readerMachine = reader.createMachine({
         },
       },
       on: {
-        'confirmations.lost': { target: 'BackingOff', actions: 'countFailure' },
+        'confirmations.lost': {
+          target: 'BackingOff',
+          actions: ['countFailure', { type: 'tellLost', params: fact }, { type: 'report', params: fact }],
+        },
         'effect.failed': {
           guard: { type: 'isSurvey', params: fact },
           target: 'BackingOff',

@@ -123,6 +123,7 @@ export function bindReader(services: DeliveryServices) {
         if (end !== 'given-up') serving.survey.forget(member);
       },
       tellFailed: (_, facts) => journal.tell('daemon.fault', { stack: facts.message, ...facts }),
+      tellLost: (_, facts) => journal.tell('confirmations.lost', facts),
     },
     delays: { surveyEvery: numbers.surveyMs },
   });

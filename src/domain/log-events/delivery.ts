@@ -114,6 +114,12 @@ export const deliveryEvents = defineEvents({
     line: '! delivery: an entry of {member} is {bytes} bytes as a copy, more than max_payload {limit}; it is removed',
     meaning: 'The payload limit was lowered after the entry was stored.',
   },
+  'confirmations.lost': {
+    level: 'warn',
+    line: '! delivery: confirmations are not heard ({why}); the daemon is not ready until they are',
+    meaning:
+      'The subscription to what members confirm was refused, or ended. It is made again, and the store is asked for everything.',
+  },
   'copies.terminated': { level: 'info', meaning: 'A member terminated a copy: it counts as settled.' },
   'membership.lost-to-retention': {
     level: 'warn',

@@ -24,6 +24,10 @@ const ends: Readonly<Record<string, string>> = {
   'credential-lapsed': 'CredentialLapsed',
   faulted: 'Faulted',
 };
+/** The writer is open and the reader hears, with this very news. */
+const stands = (step: DaemonStep) =>
+  (step.before.is('Leased.Serving.Looping.Deaf') && step.heard('confirmations.bound')) ||
+  (step.before.is('Leased.Serving.Looping.Hearing') && step.heard('fanout.opened'));
 const told = ({ effects }: DaemonStep, action: string) =>
   effects.some((effect) => effect.kind === 'act' && effect.action === action);
 const sent = ({ effects }: DaemonStep, to: string, type: string) =>
@@ -124,16 +128,15 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
   },
   {
     clause: 'K1',
-    says: 'the rails are bound after the writer stands, and ready is declared after the rails',
+    says: 'the rails are bound when the writer stands and the reader hears, and ready is declared after the rails',
     when: (step) =>
       step.started('rails') !== undefined ||
       sent(step, 'lease', 'service.ready') !== undefined ||
-      (step.before.is('Leased.Serving.Looping') && step.heard('fanout.opened')) ||
+      stands(step) ||
       (step.before.is('Leased.Serving.Railed.Binding') && step.heard('rails.bound')),
     holds: (step) => {
-      const binds = step.before.is('Leased.Serving.Looping') && step.heard('fanout.opened');
       const declares = step.before.is('Leased.Serving.Railed.Binding') && step.heard('rails.bound');
-      const isBound = (step.started('rails') !== undefined) === binds;
+      const isBound = (step.started('rails') !== undefined) === stands(step);
       return (
         (isBound && (sent(step, 'lease', 'service.ready') !== undefined) === declares) || 'the order is another one'
       );
@@ -301,6 +304,32 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
     holds: (step) => {
       const doubt = sent(step, 'lease', 'doubt.raised');
       return (doubt?.kind === 'send' && doubt.event.why === step.fact.why) || 'it routes by old news';
+    },
+  },
+  {
+    clause: 'R9',
+    says: 'a reader that hears no confirmations any more is a doubt once it was counted on, and is waited for before',
+    when: (step) => step.before.is('Leased.Serving') && step.heard('confirmations.lost'),
+    holds: (step) => {
+      const doubt = sent(step, 'lease', 'doubt.raised');
+      if (step.before.is('Leased.Serving.Looping')) return doubt === undefined || 'it begins anew over and over';
+      return (doubt?.kind === 'send' && doubt.event.why === step.fact.why) || 'it is ready and hears nothing';
+    },
+  },
+  {
+    clause: 'R9',
+    says: 'what stands already is remembered until it is lost',
+    when: (step) =>
+      step.before.is('Leased.Serving.Looping') &&
+      step.heard('fanout.opened', 'confirmations.bound', 'confirmations.lost') &&
+      !stands(step),
+    holds: ({ before, after, fact }) => {
+      const opened = fact.type === 'fanout.opened' || before.is('Leased.Serving.Looping.Deaf');
+      const hears =
+        fact.type === 'confirmations.bound' ||
+        (before.is('Leased.Serving.Looping.Hearing') && fact.type !== 'confirmations.lost');
+      const state = opened ? 'Deaf' : hears ? 'Hearing' : 'Neither';
+      return after.is(`Leased.Serving.Looping.${state}`) || 'it is forgotten';
     },
   },
   {

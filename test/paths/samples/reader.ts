@@ -137,6 +137,24 @@ export const samples = samplesOf(readerMachine, {
       holds: ({ after }) => after.context.failures === 0 || 'the pauses stay long',
     },
     {
+      clause: 'R9',
+      says: 'that confirmations are heard is reported each time, and that they are not any more is told and reported, and nothing else is',
+      when: (step) =>
+        step.before.is('Listening') ||
+        step.reported('confirmations.bound') !== undefined ||
+        step.reported('confirmations.lost') !== undefined,
+      holds: (step) => {
+        const bound = step.before.is('Listening.Binding') && step.heard('confirmations.bound');
+        const isDeaf = step.from === 'hearConfirmations' && step.heard('effect.failed');
+        const lost = step.before.is('Listening') && (step.heard('confirmations.lost') || isDeaf);
+        const isTold = step.effects.some((effect) => effect.kind === 'act' && effect.action === 'tellLost');
+        const right =
+          (step.reported('confirmations.bound') !== undefined) === bound &&
+          (step.reported('confirmations.lost') !== undefined) === lost;
+        return (right && isTold === lost) || 'the daemon believes otherwise';
+      },
+    },
+    {
       clause: 'R5',
       says: 'a nudge reaches the lane of its member and is counted, whatever the reader is doing',
       when: isNudge,
