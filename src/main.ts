@@ -6,6 +6,7 @@ import { type Actor, createActor, type InspectionEvent } from 'xstate';
 import { adminHandlers, ProcessProof } from './admin-ops.ts';
 import { readNumbers } from './domain/config.ts';
 import { KnownServers } from './domain/known-servers.ts';
+import { releaseLimit } from './domain/lease.ts';
 import { parseSpace } from './domain/names.ts';
 import type { Exhibit } from './inspector/metrics.ts';
 import type { DaemonEnd } from './machines/daemon.facts.ts';
@@ -133,6 +134,13 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
     return fence.holds();
   };
 
+  /** What cannot be moved stays what it is: it leads to this process all the same. */
+  const leaveRecord = (): void => {
+    try {
+      record()?.leave();
+    } catch {}
+  };
+
   const openStores = async (): Promise<'open' | 'silent'> => {
     closeStores();
     if (!writeRecord()) return 'silent';
@@ -186,7 +194,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       lease: {
         clock,
         fence,
-        numbers,
+        numbers: { ...numbers, releaseMs: releaseLimit(numbers) },
         proof: () => proof.row(start.keeper.current),
         rows: () => {
           const { connection, inboxPrefix } = start.residence.current;
@@ -215,9 +223,8 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       },
       openStores,
       closeStores,
-      removeRecord: async () => record()?.remove(),
+      leaveRecord,
       closeAll: async () => {
-        record()?.remove();
         stalls.stop();
         await start.close();
       },
@@ -270,6 +277,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
           error: reject,
           complete: () => {
             disarm();
+            record()?.remove();
             const { end, message } = actor.getSnapshot().output ?? { end: 'faulted' as const, message: 'no output' };
             if (REFUSALS.has(end)) journal.tell('daemon.refused', { message });
             journal.tell('daemon.ended', { end, message });

@@ -28,6 +28,18 @@ export const ageOf = (then: Instant, now: Instant): number =>
 export const fenceHolds = (renewalSentAt: Instant | undefined, now: Instant, fenceMs: number): boolean =>
   renewalSentAt !== undefined && ageOf(renewalSentAt, now) < fenceMs;
 
+/**
+ * How long a stop waits for the row to be given back: what its SIGKILL leaves of the time, the rest of the stop taken off twice.
+ * A row that is left behind keeps the next one out for its TTL, which is longer.
+ */
+export const releaseLimit = ({
+  stopGraceMs,
+  drainMs,
+}: {
+  readonly stopGraceMs: number;
+  readonly drainMs: number;
+}): number => Math.max(drainMs, stopGraceMs - 2 * drainMs);
+
 const seconds = (ms: number): string => `${ms / 1000} s`;
 
 /**

@@ -60,7 +60,7 @@ export const numbers = {
   /** A timer writer that has ended is started again after this long, doubling up to the limit. */
   timerRetryMs: 5_000,
   timerRetryLimitMs: 300_000,
-  /** A stop that takes longer than this is cut short. */
+  /** What a stop closes takes no longer than this; what it waits for its lease is `releaseLimit` in `lease.ts`. */
   drainMs: 2_000,
   /** A process that was sent SIGTERM gets SIGKILL after this long … */
   stopGraceMs: 15_000,

@@ -43,7 +43,6 @@ export type DaemonEvent =
   | { type: 'membership.asked'; key: string; ask: Ask }
   /** What routing goes by cannot be followed any more. */
   | { type: 'stores.lost'; why: string }
-  | { type: 'record.removed' }
   | { type: 'all.closed' };
 
 /** What the system is told of its daemon. */

@@ -5,7 +5,7 @@
  *       record, stores, loops, rails, ready, lease watch, started
  *   D2  a refusal before the lease leaves no trace on the broker
  *   D3  a fault after the lease gives it back and says why
- *   D4  a stop: the line, the record, the effects, the lease, the rest, bounded
+ *   D4  a stop: the line, the effects, the record, the lease, the rest, each bounded; until its end the process can be found
  *   D6  a broker whose name does not resolve is dialled again with back-off, told each time, for a time that is bounded in
  *       all over the start; then it is refused by that name
  *   L3  a doubt about the lease stops every effect before anything is asked: `Quiesced` has no children but the lease
@@ -45,7 +45,6 @@ const daemon = setup({
     armSignals: asked<StepFact, undefined>('armSignals'),
     writeRecord: asked<StepFact, undefined>('writeRecord'),
     openStores: asked<StepFact | Silence, undefined>('openStores'),
-    removeRecord: asked<{ type: 'record.removed' }, undefined>('removeRecord'),
     closeAll: asked<{ type: 'all.closed' }, undefined>('closeAll'),
     lease: leaseMachine,
     registry: registryMachine,
@@ -79,6 +78,8 @@ const daemon = setup({
     toRegistry: sendTo('registry', (_, news: Extract<DaemonEvent, { type: 'membership.asked' }>) => news),
     /** Bound by the services: from here on nothing of this serving period has an effect. */
     closeStores: () => {},
+    /** The process is not the space's any more, and can be found still. */
+    leaveRecord: () => {},
     tellStopping: (_, _facts: { signal: string }) => {},
     tellFault: (_, _facts: { effect: string; message: string; stack?: string }) => {},
     tellNameless: (_, _facts: NameFact) => {},
@@ -87,13 +88,13 @@ const daemon = setup({
   guards: {
     isNameWorthWaiting: ({ context: { namelessSince, nameWaitMs } }, { at }: { at: number }) =>
       at - (namelessSince ?? at) < nameWaitMs,
-    isLeaseOver: ({ context }) => context.end === 'lease-taken' || context.end === 'lease-denied',
+    isOfLease: (_, { effect }: { effect: string }) => effect === 'lease',
     isStopped: ({ context }) => context.end === 'stopped',
     isBrokerGone: ({ context }) => context.end === 'broker-gone',
     isCredentialLapsed: ({ context }) => context.end === 'credential-lapsed',
     isFaulted: ({ context }) => context.end === 'faulted',
   },
-  delays: { drainLimit: 2_000, askAgain: 500, dialAgain: 500 },
+  delays: { releaseLimit: 11_000, drainLimit: 2_000, askAgain: 500, dialAgain: 500 },
 });
 
 const fact = <E>({ event }: { event: E }): E => event;
@@ -237,30 +238,19 @@ export const daemonMachine = daemon.createMachine({
         /** Nothing is served, consumed or answered here. The record may not have been written when the doubt came. */
         Quiesced: { on: { 'lease.held': 'Recording' } },
         Draining: {
-          initial: 'Recording',
-          states: {
-            Recording: {
-              invoke: { id: 'removeRecord', src: 'removeRecord', ...ends },
-              on: { 'record.removed': 'Releasing', 'effect.failed': 'Releasing' },
-            },
-            Releasing: {
-              entry: 'stopLease',
-              always: { guard: 'isLeaseOver', target: '#daemon.Closing' },
-              on: {
-                'lease.released': '#daemon.Closing',
-                'lease.taken': '#daemon.Closing',
-                'lease.refused': '#daemon.Closing',
-                'lease.denied': '#daemon.Closing',
-              },
-            },
-          },
-          after: { drainLimit: '#daemon.Closing' },
+          entry: ['leaveRecord', 'stopLease'],
+          after: { releaseLimit: '#daemon.Closing' },
           on: {
+            'lease.released': '#daemon.Closing',
+            'lease.taken': '#daemon.Closing',
+            'lease.refused': '#daemon.Closing',
+            'lease.denied': '#daemon.Closing',
+            /** Nothing else is left that could. */
+            'effect.failed': '#daemon.Closing',
             'lease.doubted': {},
             'stores.lost': {},
             'broker.disconnected': {},
             'connection.replaced': {},
-            'effect.failed': {},
             'stop.requested': {},
             'broker.gone': {},
             'broker.past-backstop': {},
@@ -282,7 +272,7 @@ export const daemonMachine = daemon.createMachine({
           actions: { type: 'keepEnd', params: ({ event }) => ({ end: 'lease-refused', message: heldBy(event) }) },
         },
         'lease.denied': {
-          target: '.Draining',
+          target: 'Closing',
           actions: {
             type: 'keepEnd',
             params: ({ event }) => ({
@@ -292,7 +282,7 @@ export const daemonMachine = daemon.createMachine({
           },
         },
         'lease.taken': {
-          target: '.Draining',
+          target: 'Closing',
           actions: {
             type: 'keepEnd',
             params: ({ event }) => ({ end: 'lease-taken', message: `the lease was taken by ${event.holder}` }),
@@ -306,7 +296,15 @@ export const daemonMachine = daemon.createMachine({
         'broker.past-backstop': drained('broker-gone', 'the broker is gone'),
         'credential.lapsed': drained('credential-lapsed', 'the credential expired without renewal'),
         'start.refused': { target: '.Draining', actions: refusedBy },
-        'effect.failed': { target: '.Draining', actions: [{ type: 'tellFault', params: fact }, faultedBy] },
+        /** Of a lease that has ended nothing is given back. */
+        'effect.failed': [
+          {
+            guard: { type: 'isOfLease', params: fact },
+            target: 'Closing',
+            actions: [{ type: 'tellFault', params: fact }, faultedBy],
+          },
+          { target: '.Draining', actions: [{ type: 'tellFault', params: fact }, faultedBy] },
+        ],
       },
     },
 

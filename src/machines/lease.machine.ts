@@ -109,7 +109,7 @@ const lease = setup({
     wasHeld: ({ context }) => context.revision > 0,
     isNews: ({ context }, row: { revision: number }) => row.revision > context.revision,
   },
-  delays: { renewEvery: 10_000, askAgain: 500, standbyProbe: 1_000, claimGrace: 2_000, releaseGrace: 2_000 },
+  delays: { renewEvery: 10_000, askAgain: 500, standbyProbe: 1_000, claimGrace: 2_000, releaseGrace: 11_000 },
 });
 
 const fact = <E>({ event }: { event: E }): E => event;

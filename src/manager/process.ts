@@ -127,7 +127,7 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
       lease: bindLease({
         clock,
         fence,
-        numbers: { ...numbers, standbyProbeMs: 1_000 },
+        numbers: { ...numbers, standbyProbeMs: 1_000, releaseMs: numbers.drainMs },
         proof: () => ({ proofKey: '', proofAttestation: '' }),
         rows: () => {
           const { connection } = station;
@@ -172,7 +172,10 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
         });
       }),
       closeServices: ask<{ type: 'services.closed' }, undefined>(async () => {
-        record.remove();
+        // What cannot be moved stays what it is: it leads to this process all the same.
+        try {
+          record.leave();
+        } catch {}
         await kept.close();
         return { type: 'services.closed' };
       }),
@@ -223,12 +226,14 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
           error: reject,
           complete: () => {
             clearInterval(own);
-            record.remove();
             const { end, message } = actor.getSnapshot().output ?? { end: 'faulted' as const, message: 'no output' };
             if (end !== 'stopped') journal.tell('manager.refused', { message });
             journal.tell('manager.ended', { end, message });
             const code = end === 'stopped' ? 0 : end === 'repair-refused' ? 2 : 1;
-            void station.close().finally(() => resolve({ end, message, code }));
+            void station.close().finally(() => {
+              record.remove();
+              resolve({ end, message, code });
+            });
           },
         });
         actor.start();

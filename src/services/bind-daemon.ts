@@ -1,6 +1,6 @@
 /** The daemon and the system over their services. The order of the start is the machine's; here is what each step does. */
 import { describeError, Plane3Error } from '../domain/errors/catalogue.ts';
-import type { Numbers } from '../domain/numbers.ts';
+import { releaseLimit } from '../domain/lease.ts';
 import type { Outage } from '../domain/outage.ts';
 import { backOff } from '../domain/pacing.ts';
 import {
@@ -37,7 +37,7 @@ export interface DaemonServices extends DeliveryServices {
   /** Opens a serving period; `silent` when the broker did not answer for its store. */
   openStores(): Promise<'open' | 'silent'>;
   closeStores(): void;
-  removeRecord(): Promise<void>;
+  leaveRecord(): void;
   closeAll(): Promise<void>;
 }
 
@@ -82,8 +82,6 @@ const dialling = (work: Step, nowMs: () => number) =>
     }
   });
 
-const leaseDelays = (numbers: Numbers) => ({ drainLimit: numbers.drainMs });
-
 export function bindDaemon(services: DaemonServices & { space: string }) {
   const { steps, journal, numbers, space, lease } = services;
   const nowMs = () => lease.clock.now().monotonicMs;
@@ -101,10 +99,6 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
       openStores: ask<StepFact | { type: 'broker.silent' }, undefined>(async () =>
         (await services.openStores()) === 'open' ? { type: 'step.done' as const } : { type: 'broker.silent' as const },
       ),
-      removeRecord: ask<{ type: 'record.removed' }, undefined>(async () => {
-        await services.removeRecord();
-        return { type: 'record.removed' };
-      }),
       closeAll: ask<{ type: 'all.closed' }, undefined>(async () => {
         await services.closeAll();
         return { type: 'all.closed' };
@@ -117,13 +111,18 @@ export function bindDaemon(services: DaemonServices & { space: string }) {
     },
     actions: {
       closeStores: () => services.closeStores(),
+      leaveRecord: () => services.leaveRecord(),
       tellStopping: (_, { signal }) => journal.tell('daemon.signalled', { signal, space }),
       tellFault: (_, facts) => journal.tell('daemon.fault', { stack: facts.message, ...facts }),
       tellNameless: ({ context }, { host, reason }) =>
         journal.tell('start.nameless', { host, reason, seconds: pauseMs(context.nameless) / 1000 }),
       tellWaiting: (_, facts) => journal.tell('lease.waiting', facts),
     },
-    delays: { ...leaseDelays(numbers), dialAgain: ({ context }) => pauseMs(context.nameless) },
+    delays: {
+      releaseLimit: releaseLimit(numbers),
+      drainLimit: numbers.drainMs,
+      dialAgain: ({ context }) => pauseMs(context.nameless),
+    },
   });
 }
 

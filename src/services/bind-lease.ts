@@ -19,7 +19,8 @@ export interface LeaseServices {
   rows(): LeaseRows;
   readonly fence: Fence;
   readonly clock: Clock;
-  readonly numbers: Pick<Numbers, 'leaseTtlMs' | 'leaseRenewMs' | 'standbyProbeMs'>;
+  /** `releaseMs`: how long a stop waits for the row to be given back. */
+  readonly numbers: Pick<Numbers, 'leaseTtlMs' | 'leaseRenewMs' | 'standbyProbeMs'> & { readonly releaseMs: number };
   /** What the row carries so that the holder's answers can be proved. */
   proof(): Pick<LeaseRow, 'proofKey' | 'proofAttestation'>;
 }
@@ -114,6 +115,6 @@ export function bindLease({ rows, fence, clock, numbers, proof }: LeaseServices)
         }),
       ),
     },
-    delays: { renewEvery: numbers.leaseRenewMs, standbyProbe: numbers.standbyProbeMs },
+    delays: { renewEvery: numbers.leaseRenewMs, standbyProbe: numbers.standbyProbeMs, releaseGrace: numbers.releaseMs },
   });
 }

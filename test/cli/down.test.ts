@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { numbers } from '../../src/domain/numbers.ts';
+import { stopOf } from '../../src/launch/stopper.ts';
 import { startOf } from '../../src/services/local/processes.ts';
+import { TestJournal } from '../support/delivery/daemon.ts';
 import { until } from '../support/until.ts';
 import { type Running, runs, Workstation } from '../support/workstation.ts';
 
@@ -44,6 +47,35 @@ describe('cotal down delivery', () => {
     expect(down.code, down.stderr).toBe(0);
     expect(ws.hasCredential()).toBe(false);
     await staysStopped(up);
+  });
+
+  it('finds a daemon that is giving its lease back to a broker that stands still, and waits for its death', async () => {
+    const patient = { COTAL_DELIVERY_STOP_GRACE_MS: '60000', COTAL_DELIVERY_EFFECT_TIMEOUT_MS: '60000' };
+    const unheard = { COTAL_DELIVERY_PING_INTERVAL_MS: '60000' };
+    const up = await ws.run([...UP, '--detach'], { env: { ...patient, ...unheard } });
+    expect(up.code, up.stderr).toBe(0);
+    const [broker, daemon] = [ws.recorded('broker'), ws.recorded('delivery')];
+    kill(broker, 'SIGSTOP');
+    kill(daemon, 'SIGTERM');
+    await until(
+      () => ws.recorded('delivery') === undefined,
+      () => ws.log(),
+    );
+    const signals = vi.spyOn(process, 'kill');
+    let ended: unknown;
+    const stop = stopOf({ root: ws.root, space: 'main', numbers, journal: new TestJournal() }, 'delivery');
+    void stop.then((outcome) => (ended = outcome));
+    const isSent = () => signals.mock.calls.some(([pid, signal]) => pid === daemon && signal === 'SIGTERM');
+    await until(
+      () => isSent() || ended,
+      () => ws.log(),
+    );
+    expect(ended).toBeUndefined();
+    kill(broker, 'SIGCONT');
+    expect(await stop).toMatchObject({ end: 'stopped', pid: daemon });
+    expect(runs(daemon)).toBe(false);
+    expect(ws.hasCredential()).toBe(false);
+    expect((await ws.run(['down'])).code).toBe(0);
   });
 
   it('kills a daemon that does not heed SIGTERM, says so, and it stays stopped (U3, UPD-12)', async () => {

@@ -3,11 +3,12 @@
  * once it is the space's; it is removed by it only while it names it. Readers verify it before they believe it.
  *
  *   <what>.<key>.pid             the process that serves: pid, start time
- *   <what>.<key>.starting.<pid>  one that has begun and is not yet the space's: so that it can always be found and stopped
+ *   <what>.<key>.starting.<pid>  one that has begun and is not yet the space's, or is it no longer and has not ended: so that
+ *                                it can always be found and stopped
  *   <what>.<key>.pid.stopping    the reservation of a stop
  *   <what>.<key>.stopped         somebody wants it stopped; whoever would start it again looks first
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { spaceKey } from '../../domain/names.ts';
 import {
@@ -50,6 +51,11 @@ export function processRecord(name: ProcessName): ProcessRecord {
       // Whoever may not write it goes on being found as one that starts.
       if (readIfThere(path) === recordText(mine)) rmSync(startingPath(name, process.pid), { force: true });
     },
+    leave: () => {
+      // A move asks for no room on the disk.
+      if (readIfThere(path) === recordText(mine)) renameSync(path, startingPath(name, process.pid));
+      else recordStarting(name, mine);
+    },
     remove: () => {
       if (readIfThere(path) === recordText(mine)) rmSync(path, { force: true });
       rmSync(startingPath(name, process.pid), { force: true });
@@ -86,17 +92,19 @@ export function clearStale(name: ProcessName): void {
 /** Every process of this name that is known of. One that becomes the space's meanwhile may be in both. */
 export interface KnownProcesses {
   readonly record: RecordReading;
-  /** Those that have begun and are not yet the space's. */
+  /** Those that have begun and are not yet the space's, or are it no longer. */
   readonly starting: readonly RecordedIdentity[];
 }
 
 /**
- * Looks at both, those that start first: whoever becomes the space's meanwhile has its record before it is no longer among
- * them. Files of those that are gone are removed.
+ * Looks at both, at those that start before and after: whoever becomes the space's meanwhile has its record before it is no
+ * longer among them, and whoever gives it up is among them before it has it no longer. Files of those that are gone are removed.
  */
 export function knownProcesses(name: ProcessName): KnownProcesses {
-  const starting = startingProcesses(name);
-  return { record: readProcess(name), starting };
+  const before = startingProcesses(name);
+  const record = readProcess(name);
+  const after = startingProcesses(name).filter(({ pid }) => !before.some((known) => known.pid === pid));
+  return { record, starting: [...before, ...after] };
 }
 
 function startingProcesses(name: ProcessName): RecordedIdentity[] {

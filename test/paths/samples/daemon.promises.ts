@@ -51,6 +51,9 @@ const isEnding = ({ before }: DaemonStep) =>
 const isWaitedFor = (step: DaemonStep) =>
   step.heard('name.unresolved') &&
   Number(step.fact.at) - (step.before.context.namelessSince ?? Number(step.fact.at)) < step.before.context.nameWaitMs;
+/** The lease has ended with this very news. */
+const isLeaseOver = (step: DaemonStep) =>
+  step.heard('lease.refused', 'lease.denied', 'lease.taken') || (step.from === 'lease' && step.heard('effect.failed'));
 const isReason = (step: DaemonStep) => {
   if (isWaitedFor(step)) return false;
   if (isEnding(step) || !(step.fact.type in reasons) || !step.heard(step.fact.type)) return false;
@@ -198,7 +201,7 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
     clause: 'D2',
     says: 'a reason to end before the lease ends the start, and nothing is given back, because there is nothing',
     when: (step) => step.before.is('Starting') && (isReason(step) || step.after.is('Closing')),
-    holds: (step) => (step.after.is('Closing') && step.started('removeRecord') === undefined) || 'it leaves a trace',
+    holds: (step) => (step.after.is('Closing') && !told(step, 'leaveRecord')) || 'it leaves a trace',
   },
   {
     clause: 'D3',
@@ -214,13 +217,16 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
   },
   {
     clause: 'D3',
-    says: 'a fault is told, and after the lease everything is given back: the record first',
-    when: (step) => isReason(step) && step.before.is('Leased') && step.fact.type !== 'lease.refused',
+    says: 'a fault is told, and the lease is given back, unless it has ended before; the record was given up before it',
+    when: (step) => isReason(step) && step.before.is('Leased') && !isLeaseOver(step),
     holds: (step) => {
       const isTold = !step.heard('effect.failed') || told(step, 'tellFault');
-      return (
-        (isTold && step.started('removeRecord') !== undefined && step.armed('drainLimit')) || 'something stays behind'
+      const left = step.effects.findIndex((effect) => effect.kind === 'act' && effect.action === 'leaveRecord');
+      const asked = step.effects.findIndex(
+        (effect) => effect.kind === 'send' && effect.event.type === 'stop.requested',
       );
+      const isOrdered = left !== -1 && left < asked;
+      return (isTold && isOrdered && step.armed('releaseLimit')) || 'something stays behind';
     },
   },
   {
@@ -241,21 +247,20 @@ export const promises: readonly PathPromise<ContextFrom<typeof daemonMachine>>[]
   },
   {
     clause: 'D4',
-    says: 'the lease is given back after the record, also when that could not be removed',
-    when: (step) => step.from === 'removeRecord' && step.heard('record.removed', 'effect.failed'),
-    holds: (step) => sent(step, 'lease', 'stop.requested') !== undefined || 'the lease is kept',
+    says: 'a lease that is over is sent nothing any more, and its daemon closes',
+    when: (step) => isReason(step) && step.before.is('Leased') && isLeaseOver(step),
+    holds: (step) => {
+      const isTold = !step.heard('effect.failed') || told(step, 'tellFault');
+      const isSilent = step.effects.every((effect) => effect.kind !== 'send' || effect.to !== 'lease');
+      return (isTold && isSilent && step.after.is('Closing')) || 'it is asked for what it has not';
+    },
   },
   {
     clause: 'D4',
-    says: 'everything is closed when the lease is over, when it was over before, and when the time is up',
+    says: 'everything is closed when the lease is over, and when the time is up',
     when: (step) =>
-      (step.before.is('Leased.Draining') && step.elapsed === 'drainLimit') ||
-      (step.before.is('Leased.Draining.Releasing') &&
-        step.heard('lease.released', 'lease.taken', 'lease.refused', 'lease.denied')) ||
-      (step.heard('lease.refused') && step.before.is('Leased')) ||
-      (step.from === 'removeRecord' &&
-        step.before.running('removeRecord') &&
-        ['lease-taken', 'lease-denied'].includes(step.before.context.end)),
+      step.before.is('Leased.Draining') &&
+      (step.elapsed === 'releaseLimit' || step.heard('lease.released') || isLeaseOver(step)),
     holds: (step) => (step.after.is('Closing') && step.started('closeAll') !== undefined) || 'it drains for ever',
   },
   {

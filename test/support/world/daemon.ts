@@ -1,5 +1,6 @@
 /** One delivery daemon over the memory broker: the machines and the work as they are, put together as in src/main.ts. */
 import { type Actor, createActor } from 'xstate';
+import { releaseLimit } from '../../../src/domain/lease.ts';
 import { numbers as defaults, type Numbers } from '../../../src/domain/numbers.ts';
 import type { ConnectionFact } from '../../../src/machines/broker-watch.machine.ts';
 import type { systemMachine } from '../../../src/machines/system.machine.ts';
@@ -67,7 +68,7 @@ export class MemoryDaemon {
         lease: {
           clock,
           fence: this.#fence,
-          numbers,
+          numbers: { ...numbers, releaseMs: releaseLimit(numbers) },
           proof: () => ({ proofKey: '', proofAttestation: '' }),
           rows: () => memoryLeaseRows(new Wire(wire)),
         },
@@ -83,7 +84,7 @@ export class MemoryDaemon {
         },
         openStores: () => this.#openStores(),
         closeStores: () => this.#closeStores(),
-        removeRecord: nothing,
+        leaveRecord: () => {},
         closeAll: nothing,
         credential: {
           journal: this.journal,
