@@ -1,17 +1,20 @@
 /**
- * A TCP proxy in front of a server, with faults in words: hold (one way or both), release, drop, cut, slow, refuse, redirect.
+ * A TCP proxy in front of a server, with faults in words: hold (one way or both), release, drop, strand, cut, slow, refuse,
+ * redirect.
  * Loopback only.
  */
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 
 export type Way = 'toBroker' | 'toClient';
 const WAYS = ['toBroker', 'toClient'] as const;
+type Pair = { readonly client: Socket; readonly broker: Socket };
 
 export class TcpProxy {
   readonly #server: Server;
   readonly #look: (client: Socket) => void;
   #target: () => string;
-  readonly #pairs = new Set<{ client: Socket; broker: Socket }>();
+  readonly #pairs = new Set<Pair>();
+  readonly #stranded = new WeakSet<Pair>();
   readonly #held: Record<Way, boolean> = { toBroker: false, toClient: false };
   readonly #kept: Record<Way, (() => void)[]> = { toBroker: [], toClient: [] };
   #delayMs = 0;
@@ -30,7 +33,8 @@ export class TcpProxy {
    * `look` is shown each client before the first byte of it is carried.
    */
   static async to(target: string | (() => string), look: (client: Socket) => void = () => {}): Promise<TcpProxy> {
-    const server = createServer();
+    // An end is carried like bytes: whoever is held hears no answer to its own.
+    const server = createServer({ allowHalfOpen: true });
     const proxy = new TcpProxy(server, typeof target === 'string' ? () => target : target, look);
     server.on('connection', (client) => proxy.#join(client));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -43,7 +47,11 @@ export class TcpProxy {
   }
 
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return this.urlOf('nats');
+  }
+
+  urlOf(scheme: string): string {
+    return `${scheme}://127.0.0.1:${this.port}`;
   }
 
   /** Connections that are open through it now, those whose end is held back included. */
@@ -55,7 +63,7 @@ export class TcpProxy {
     if (this.#refuses) return void client.destroy();
     this.#look(client);
     const { hostname, port } = new URL(this.#target());
-    const broker = createConnection(Number(port), hostname);
+    const broker = createConnection({ port: Number(port), host: hostname, allowHalfOpen: true });
     this.accepted++;
     const pair = { client, broker };
     this.#pairs.add(pair);
@@ -68,13 +76,15 @@ export class TcpProxy {
       [client, broker, 'toBroker'],
       [broker, client, 'toClient'],
     ] as const) {
-      from.on('data', (data) => this.#carry(way, () => into.writable && into.write(data)));
-      from.on('close', () => this.#carry(way, end));
+      from.on('data', (data) => this.#carry(pair, way, () => into.writable && into.write(data)));
+      from.on('end', () => this.#carry(pair, way, () => into.end()));
+      from.on('close', () => this.#carry(pair, way, end));
       from.on('error', () => {});
     }
   }
 
-  #carry(way: Way, send: () => void): void {
+  #carry(pair: Pair, way: Way, send: () => void): void {
+    if (this.#stranded.has(pair)) return;
     if (this.#held[way]) this.#kept[way].push(send);
     else if (this.#delayMs > 0) setTimeout(send, this.#delayMs);
     else send();
@@ -95,11 +105,21 @@ export class TcpProxy {
 
   /** Forgets what was kept back, and ends every connection. */
   drop(): void {
+    this.#forget();
+    this.cut();
+  }
+
+  /** Forgets what was kept back; nothing more of what is open now is carried, not even its end. What comes new goes through. */
+  strand(): void {
+    for (const pair of this.#pairs) this.#stranded.add(pair);
+    this.#forget();
+  }
+
+  #forget(): void {
     for (const way of WAYS) {
       this.#held[way] = false;
       this.#kept[way].splice(0);
     }
-    this.cut();
   }
 
   /** Every byte takes this much longer from now on. */

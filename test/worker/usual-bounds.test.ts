@@ -24,7 +24,7 @@ it(
       // The server counts from the arrival of this, which lies between here and the freeze.
       const askedAt = performance.now();
       const ann = await site.agent(old, 'Ann');
-      proxy.freeze();
+      proxy.hold('toBroker', 'toClient');
       const frozenAt = performance.now();
       const challenger = await site.open();
       const conflict = await challenger.ask(site.registerFrame({ instance: 'after' }));

@@ -49,7 +49,7 @@ export const lines = {
     const ann = await site.agent(old, 'Ann');
     const challenger = await site.open();
     await lastWord(old);
-    proxy.freeze();
+    proxy.hold('toBroker', 'toClient');
     await disturb();
     const taken = await retried(site, 'after', challenger);
     expect(taken.conflicts).toBeGreaterThan(0);
@@ -68,7 +68,7 @@ export const lines = {
     const { peer, proxy } = await site.openThroughProxy();
     await peer.ask(site.registerFrame());
     const ann = await site.agent(peer, 'Ann');
-    proxy.freeze();
+    proxy.hold('toBroker', 'toClient');
     await disturb();
     await until(
       async () => (await site.providerRow('broker'))?.status === 'offline',
@@ -176,7 +176,7 @@ export const lines = {
     await peer.ask(site.registerFrame());
     const ann = await site.agent(peer, 'Ann');
     expect(await site.post('fresh')).toMatchObject([{ state: 'delivered' }]);
-    proxy.freeze();
+    proxy.hold('toBroker', 'toClient');
     expect(await site.post('into the void')).toMatchObject([{ state: 'delivered' }]);
     await disturb();
     await site.silence();
@@ -262,7 +262,7 @@ export const lines = {
     await old.ask(site.registerFrame({ instance: 'before' }));
     const challenger = await site.open();
     await lastWord(old);
-    proxy.freeze();
+    proxy.hold('toBroker', 'toClient');
     await disturb();
     const conflict = await challenger.ask(site.registerFrame({ instance: 'after' }));
     const guidance = Number(conflict.retry_after_ms);

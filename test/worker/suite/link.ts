@@ -1,7 +1,7 @@
 /** The provider link against a server of ours, whichever it is. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { until } from '../../support/until.ts';
-import { proxyTo } from '../support/half-open.ts';
 import { Linked, type LinkedOptions } from '../support/linked.ts';
 import { Site } from '../support/site.ts';
 import type { Stage } from '../support/stage.ts';
@@ -130,18 +130,18 @@ export function linkOver(name: string, open: () => Promise<Stage>): void {
 
     it('finds out that a peer behind a half-open connection is gone, and is ready again with nobody’s help (PRV-04)', async () => {
       site = await Site.make(stage);
-      const proxy = await proxyTo(stage.url);
-      // The address of the link leads through a proxy that freezes once; the next dial goes through.
-      const link = linked({ url: proxy.url, numbers: { deadMs: 3_000, connectMs: 3_000, inventoryMs: 300 } });
+      const proxy = await TcpProxy.to(stage.url);
+      // The address of the link leads through a proxy that holds once; then a dial goes through.
+      const link = linked({ url: proxy.urlOf('http'), numbers: { deadMs: 3_000, connectMs: 3_000, inventoryMs: 300 } });
       try {
         await link.certified('Ann');
-        proxy.freeze();
+        proxy.hold('toBroker', 'toClient');
         await until(
           () => Number(link.health.counters['failures{no_reply}'] ?? 0) > 0,
           () => link.health,
           30_000,
         );
-        proxy.thaw();
+        proxy.strand();
         await until(
           () => link.health.connected,
           () => link.health,
@@ -167,7 +167,7 @@ export function linkOver(name: string, open: () => Promise<Stage>): void {
         () => Number(link.health.counters['registrations.rejected{provider_instance_conflict}'] ?? 0) > 0,
         () => link.health,
       );
-      proxy.freeze();
+      proxy.hold('toBroker', 'toClient');
       expect(link.health.connected).toBe(false);
       await link.certified('Ann');
       expect(link.told.filter(({ event }) => event === 'link.rejected').length).toBeGreaterThan(0);

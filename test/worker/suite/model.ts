@@ -66,7 +66,7 @@ const GONE: Heard = { type: 'gone' };
 
 async function connect(life: Life, random: () => number): Promise<string> {
   const { peer, proxy } = await life.site.openThroughProxy();
-  const connection: Connection = { peer, freeze: () => proxy.freeze(), isFrozen: false };
+  const connection: Connection = { peer, freeze: () => proxy.hold('toBroker', 'toClient'), isFrozen: false };
   life.all.push(connection);
   const instance = `i${Math.floor(random() * 3)}`;
   const answer = await asked(connection, life.site.registerFrame({ instance }));

@@ -1,8 +1,8 @@
 /** One workspace with one node of its own on a stage: tests share a stage, and nothing else. */
 import { createHash, randomUUID } from 'node:crypto';
 import { type Row, type Statement, sql } from '../../../src/provider/storage/port.ts';
+import { TcpProxy } from '../../../src/torture/proxy.ts';
 import { until } from '../../support/until.ts';
-import { proxyTo, type TcpProxy } from './half-open.ts';
 import { CURSOR, GUIDANCE, type Heard, Peer } from './peer.ts';
 import { requested } from './requested.ts';
 import type { Stage } from './stage.ts';
@@ -82,11 +82,11 @@ export class Site {
     return peer;
   }
 
-  /** A peer behind a proxy that can be frozen. */
+  /** A peer behind a proxy. Held both ways, its connection is half-open to both ends. */
   async openThroughProxy(): Promise<{ readonly peer: Peer; readonly proxy: TcpProxy }> {
-    const proxy = await proxyTo(this.stage.url);
+    const proxy = await TcpProxy.to(this.stage.url);
     this.#proxies.push(proxy);
-    return { proxy, peer: await this.open(proxy.url) };
+    return { proxy, peer: await this.open(proxy.urlOf('http')) };
   }
 
   /** Whoever is bound as this provider is stale from now on, for whoever wants to write to it. */
