@@ -27,9 +27,14 @@ export const define: Define = (command, frame) => {
 const HINT =
   '\n  Posts reach it only while it is subscribed; "cotal inbox --follow" establishes the backstop when it can be.';
 
-function textOf(out: Output, member: string, standing: Standing, open: boolean): string {
+/** What is told to a person. */
+export function textOf(out: Output, member: string, standing: Standing, open: boolean): string {
   const { channel, state, generation, reason, shortfall } = standing;
   const who = `${out.paint('bold', member)} joined ${channel}`;
+  if (state === 'joining') {
+    const first = out.paint('yellow', '!');
+    return `${first} ${out.paint('bold', member)} is not subscribed to ${channel} at the moment: ${reason}${HINT}`;
+  }
   if (state !== 'durable') {
     const hint = open ? '' : HINT;
     return `${out.paint('yellow', '!')} ${who} live, durable backstop unestablished: ${reason}${hint}`;
