@@ -33,10 +33,17 @@ export function writeAtomic(
     if (may()) renameSync(fresh, path);
     else rmSync(fresh);
   } catch (error) {
-    rmSync(fresh, { force: true });
+    discard(fresh);
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new Plane3Error('file.unwritable', { path, reason }, { cause: error });
   }
+}
+
+/** Takes away what was not finished. What kept it from being written may keep it from being removed too: the first reason is told. */
+function discard(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
 }
 
 /** A file's text, or undefined when there is none. */
