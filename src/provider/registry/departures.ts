@@ -12,7 +12,7 @@ import { messageOf, type NodeState } from './state.ts';
 export function leave(node: NodeState, attached: Attached, depart: (at: number) => void): void {
   const { provider } = attached;
   depart(node.host.now());
-  node.ready.drop(attached.connection);
+  node.ready.clear(attached.connection);
   attached.window.clear();
   if (provider === undefined) return;
   node.records.owe({
@@ -63,6 +63,6 @@ export function departMissing(node: NodeState): void {
     if (attached?.provider?.name === binding.provider) continue;
     node.records.owe({ ...binding, before: undefined });
     node.records.unbind(binding.connection);
-    node.ready.drop(binding.connection);
+    node.ready.clear(binding.connection);
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The ready sets of a node's connections (rules 5 and 6): which identity stands where. In memory for speed, and in the
- * node's own table, from which they are read again after hibernation.
+ * node's own table, from which they are read again after hibernation. Only a set with somebody in it is kept in memory: a
+ * connection that is gone may be asked about by what was under way, and by whoever comes back to it.
  */
 import { certified, type Delivery, marked, notReady } from '../../domain/provider/delivery.ts';
 import type { Certificate } from '../engine/certify.ts';
@@ -14,6 +15,11 @@ export class ReadySets {
 
   constructor(records: NodeRecords) {
     this.#records = records;
+  }
+
+  /** Connections of which something is in memory. */
+  get size(): number {
+    return this.#sets.size;
   }
 
   of(connection: string, agent: string): Delivery {
@@ -61,38 +67,40 @@ export class ReadySets {
   }
 
   forget(connection: string, agent: string): void {
-    this.#set(connection).delete(agent);
-    this.#wanting.get(connection)?.delete(agent);
+    const set = this.#set(connection);
+    set.delete(agent);
+    if (set.size === 0) this.#sets.delete(connection);
+    this.#wants(connection, agent, false);
     this.#records.forgetDelivery(connection, agent);
   }
 
+  /** Nobody is ready there; of a connection that is gone nothing is kept. */
   clear(connection: string): void {
-    this.#sets.set(connection, new Map());
+    this.#sets.delete(connection);
     this.#wanting.delete(connection);
     this.#records.forgetDeliveries(connection);
-  }
-
-  /** A connection that is gone: nothing of it is kept. */
-  drop(connection: string): void {
-    this.clear(connection);
-    this.#sets.delete(connection);
   }
 
   #set(connection: string): Map<string, Delivery> {
     const known = this.#sets.get(connection);
     if (known !== undefined) return known;
     const read = this.#records.deliveries(connection);
-    this.#sets.set(connection, read);
     for (const [agent, delivery] of read) this.#put(connection, read, agent, delivery);
     return read;
   }
 
   #put(connection: string, set: Map<string, Delivery>, agent: string, delivery: Delivery): void {
     set.set(agent, delivery);
+    this.#sets.set(connection, set);
+    this.#wants(connection, agent, delivery.phase === 'Replaying' || (delivery.phase === 'Live' && delivery.dirty));
+  }
+
+  #wants(connection: string, agent: string, isWanting: boolean): void {
     const wanting = this.#wanting.get(connection) ?? new Set();
     // The one that moved goes to the end: all of them have their turn.
     wanting.delete(agent);
-    if (delivery.phase === 'Replaying' || (delivery.phase === 'Live' && delivery.dirty)) wanting.add(agent);
-    this.#wanting.set(connection, wanting);
+    if (isWanting) wanting.add(agent);
+    if (wanting.size > 0) this.#wanting.set(connection, wanting);
+    else this.#wanting.delete(connection);
   }
 }

@@ -171,7 +171,7 @@ function bind(
 function supersede(node: NodeState, incumbent: Attached): void {
   node.journal.tell('provider.superseded', node.names(incumbent));
   incumbent.step({ type: 'challenger.accepted', at: node.host.now() });
-  node.ready.drop(incumbent.connection);
+  node.ready.clear(incumbent.connection);
   node.records.unbind(incumbent.connection);
   incumbent.socket.close(closeCodes.superseded, 'superseded');
 }
