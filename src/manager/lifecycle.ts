@@ -105,7 +105,6 @@ export async function addAgent(asked: AgentRequest): Promise<AddedAgent> {
     sourceChain: [keys.space.signing.publicKey],
   };
   const ledgerRow = ledgerKey(member.uid, pair.publicKey);
-  const ledgerRevision = steps.stored('writing the ledger row', await write(ledgerRow, ledger, 0));
   const acl: AclGrant = {
     name: mentionName(actor),
     allowSubscribe: read,
@@ -114,16 +113,26 @@ export async function addAgent(asked: AgentRequest): Promise<AddedAgent> {
     updatedAt: at,
   };
   const aclRow = { connection, bucket: bucket.acl, key: memberKey(member), value: acl, expect: 0 };
-  steps.stored('writing the ACL row', await writeRow(aclRow));
-  await steps.done('making the delivery durable', () => makeDeliveryDurable({ connection, space, member }));
-
-  const still = await readGuardedRow({ connection, bucket: bucket.auth, key: gateKey(member.uid) });
-  if (still.kind === 'failed') return steps.fail('reading the gate again', still.failure);
-  if (still.revision !== gateRevision) {
-    // The retirement may have looked before these were there. In conflict it has marked the row itself.
-    await write(ledgerRow, { ...ledger, state: 'revoked' }, ledgerRevision);
-    await steps.done('taking the durable away', () => removeDeliveryDurable({ connection, space, member }));
-    return steps.fail('reading the gate again', { state: 'it is being retired' });
+  const readGate = () => readGuardedRow({ connection, bucket: bucket.auth, key: gateKey(member.uid) });
+  try {
+    steps.stored('writing the ledger row', await write(ledgerRow, ledger, 0));
+    steps.stored('writing the ACL row', await writeRow(aclRow));
+    await steps.done('making the delivery durable', () => makeDeliveryDurable({ connection, space, member }));
+    const still = await readGate();
+    if (still.kind === 'failed') steps.fail('reading the gate again', still.failure);
+    else if (still.revision !== gateRevision) steps.fail('reading the gate again', { gate: 'not as it was' });
+  } catch (error) {
+    // Nobody gets the credential, so its row says revoked, also where a retirement has looked before the row was there.
+    const row = await readGuardedRow({ connection, bucket: bucket.auth, key: ledgerRow });
+    if (row.kind !== 'failed') await write(ledgerRow, { ...ledger, state: 'revoked' }, row.revision);
+    const now = await readGate();
+    // With the gate as it was, a retirement is still to come, and takes all of it away.
+    if (now.kind === 'failed' || now.revision === gateRevision) throw error;
+    const step = error instanceof Plane3Error && error.is('agent.step') ? String(error.facts.step) : 'adding it';
+    await steps.done(`${step}, and taking the durable away,`, () =>
+      removeDeliveryDurable({ connection, space, member }),
+    );
+    return steps.fail(step, { state: 'it was retired meanwhile' });
   }
   return { member, principal, credential };
 }

@@ -4,7 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
 import { headKey, ledgerKey } from '../../../src/domain/auth-rows.ts';
-import { deliveryConsumer, streams } from '../../../src/domain/subjects.ts';
+import { buckets, deliveryConsumer, keySubject, streams } from '../../../src/domain/subjects.ts';
 import { ManagerRows, type ReadAs } from '../../../src/manager/auth-rows.ts';
 import { familyRows } from '../../../src/manager/bind-family.ts';
 import { retire } from '../../../src/manager/embed.ts';
@@ -140,6 +140,44 @@ it('an agent that is retired while it is added, after its ledger was looked at, 
   const manager = await jetstreamManager(stand.connection, { checkAPI: false });
   const name = deliveryConsumer({ owner: 'local', actor: 'bob', uid });
   await expect(manager.consumers.info(streams(suite.mesh.space).dlv, name)).rejects.toThrow('consumer not found');
+  await stand.ports.close();
+});
+
+it('an agent whose ACL row meets the tombstone of its retirement leaves no active ledger row, and is told to be retired', async () => {
+  const stand = await standOf(suite.mesh, patient);
+  const [reached, released] = [door(), door()];
+  const rows = new HookedRows(stand, async (what) => {
+    if (what !== 'keys of members') return;
+    reached.open();
+    await released.opened;
+  });
+  const connection = await suite.mesh.connect('manager');
+  const publish = connection.request.bind(connection);
+  let retiring: ReturnType<typeof retire> | undefined;
+  const adding = async (subject: string) => {
+    // The retirement looks at the ledger before the row is there; it has ended before the ACL row is written.
+    if (subject.includes('.cred.') && retiring === undefined) {
+      retiring = retire({ ...stand.ports, rows }, { principal: 'local.bob' });
+      await Promise.race([reached.opened, retiring]);
+    }
+    if (subject.startsWith(keySubject(buckets(suite.mesh.space).acl, 'local.bob')) && retiring !== undefined) {
+      released.open();
+      expect(await retiring).toMatchObject({ end: 'retired' });
+    }
+  };
+  connection.request = async (subject, ...rest) => {
+    await adding(subject);
+    return publish(subject, ...rest);
+  };
+  const keys = { operator: suite.mesh.operator, space: suite.mesh.keys };
+  const by = { managerInstance: 'test', processEpoch: 1 };
+  const told = await addAgent({ connection, keys, name: 'bob', read: ['team.>'], post: [], by }).catch(String);
+  const outcome = await retiring;
+  const uid = outcome?.uid ?? '';
+  const ledger = await familyRows(stand.ports, { endpoint: 'agent', instance: uid });
+  expect(ledger.type === 'rows' && [...ledger.rows.values()].map(({ state }) => state)).toEqual(['revoked']);
+  expect(told).toContain('writing the ACL row did not succeed: {"state":"it was retired meanwhile"}');
+  expect((await suite.mesh.addAgent({ name: 'bob' })).member.uid).not.toBe(uid);
   await stand.ports.close();
 });
 
