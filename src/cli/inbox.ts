@@ -3,6 +3,7 @@
  * back on every exit.
  */
 import type { Agent, Surfaced } from '../client/client.ts';
+import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { asAgent, JoinedChannels, warningsOf } from './as-agent.ts';
 import { whole } from './flags.ts';
 import { type Call, type Define, examples } from './frame.ts';
@@ -146,9 +147,9 @@ class Reader {
   async #owed() {
     if (this.#agent.open) return undefined;
     try {
-      const owed = await this.#agent.pendingCount();
+      const { pending, handedOff } = await this.#agent.pendingCount();
       this.#unknown = undefined;
-      return owed.pending === 0 ? undefined : owed;
+      return pending === 0 ? undefined : { pending, handedOff };
     } catch (error) {
       this.#unknown = error instanceof Error ? error : new Error(String(error));
       return undefined;
@@ -165,7 +166,10 @@ class Reader {
     }
   }
 
-  /** @throws Plane3Error `rail.silent` and others of `pendingCount`, where nothing came and it is not known whether anything is owed. */
+  /**
+   * @throws Plane3Error where nothing came: `client.on-the-way` while something is owed, `rail.silent` and others of
+   *   `pendingCount` where that is not known.
+   */
   async end(): Promise<0 | 1> {
     const { out } = this.#call;
     await Promise.all(this.#confirming);
@@ -173,9 +177,21 @@ class Reader {
       out.remark(`! ${this.#unanswered} confirmations were not answered: those posts come again`);
       return 1;
     }
-    if (this.#printed > 0 || this.#options.follow === true) return 0;
-    if (this.#unknown === undefined) out.text('nothing new');
-    else if (!this.#stop.aborted) throw this.#unknown;
+    if (this.#options.follow === true || this.#over) return 0;
+    if (this.#printed > 0 && !this.#options.confirm) return 0;
+    const left = await this.#remainder();
+    if (this.#printed > 0) {
+      if (left !== undefined) out.remark(`! more may be owed: ${left.message}`);
+      return 0;
+    }
+    if (left !== undefined) throw left;
+    out.text('nothing new');
     return 0;
+  }
+
+  /** Why it cannot be said that nothing is owed any more. */
+  async #remainder(): Promise<Error | undefined> {
+    const owed = this.#unknown === undefined ? await this.#owed() : undefined;
+    return owed === undefined ? this.#unknown : new Plane3Error('client.on-the-way', owed);
   }
 }

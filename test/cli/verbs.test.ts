@@ -275,6 +275,9 @@ describe('refusals', () => {
     await ran(0, 'post', 'team.text', 'red \u001b[31malert\u001b[0m\u0007', '--as', 'alice');
     const done = await cotal.run('inbox', '--as', 'bob', '--wait', '5000');
     expect(done.stdout).toMatch(/^team\.text #\d+ local\.alice: red alert�$/);
+    // What was confirmed is pending until the daemon has removed it.
+    const pending = async () => (await ran(0, 'pending', 'bob', '--json')).last<{ pending: number }>().pending;
+    await until(async () => (await pending()) === 0, 'it is pending');
     expect((await cotal.run('inbox', '--as', 'bob')).stdout).toBe('nothing new');
   });
 });

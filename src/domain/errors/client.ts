@@ -63,6 +63,11 @@ export const clientErrors = defineErrors({
     template: '{op} was refused by the daemon: {reason} ({code})',
     help: 'Nothing was changed.',
   },
+  'client.on-the-way': {
+    kind: 'retry',
+    template: 'entries are pending and did not come: {pending}, of them handed off: {handedOff}',
+    help: 'They are on the way, in the hands of another process of this agent, or were confirmed a moment ago. Try again, or wait for them (--wait).',
+  },
   'rail.silent': {
     kind: 'retry',
     template: 'no daemon answered {op} on {rail} ({reason})',
