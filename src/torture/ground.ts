@@ -6,7 +6,9 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { encodeUser } from '@nats-io/jwt';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
+import { headKey, headSchema } from '../domain/auth-rows.ts';
 import { memberConsumer } from '../domain/layout.ts';
+import { readJson } from '../domain/message.ts';
 import { permissionsOf } from '../domain/permissions.ts';
 import type { Profile } from '../domain/profiles.ts';
 import { bucketStream, buckets, streams } from '../domain/subjects.ts';
@@ -18,6 +20,7 @@ import { credsPath, keepCreds, mint } from '../services/local/mint.ts';
 import { findNatsServer } from '../services/local/nats-binary.ts';
 import { connectOptions } from '../services/nats/connect.ts';
 import { provision } from '../services/nats/provision.ts';
+import { readGuardedRow, writeRow } from '../services/nats/rows.ts';
 import { Brokers } from './brokers.ts';
 import type { StepOf } from './schedule.ts';
 
@@ -169,9 +172,14 @@ export class Ground {
   ): Promise<AddedAgent & { creds: string }> {
     const connection = await this.connect('manager');
     const by = { managerInstance: 'torture', processEpoch: 1 };
-    const added = await untilTaken(`agent ${name}`, () =>
-      addAgent({ connection, keys: this.#keys, name, ...grants, by }),
-    );
+    const added = await untilTaken(`agent ${name}`, async () => {
+      try {
+        return await addAgent({ connection, keys: this.#keys, name, ...grants, by });
+      } catch (error) {
+        await freeName(connection, `local.${name}`);
+        throw error;
+      }
+    });
     const creds = credsPath(this.root, SPACE, `agents/${added.principal}`);
     keepCreds(creds, added.credential);
     const manager = await jetstreamManager(await this.connect('everything'), { checkAPI: false, timeout: PATIENCE_MS });
@@ -210,6 +218,18 @@ const dial = (servers: string | string[], credential: Credential, reconnect: boo
     reconnect,
     ...(reconnect ? { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 0, pingInterval: 2_000 } : {}),
   });
+
+/** What an addition that was not answered left behind is nobody's: its name may be taken again. */
+async function freeName(connection: NatsConnection, principal: string): Promise<void> {
+  const row = { connection, bucket: buckets(SPACE).auth, key: headKey(principal) };
+  const head = await readGuardedRow(row);
+  if (head.kind !== 'found') return;
+  await writeRow({
+    ...row,
+    value: { ...headSchema.parse(readJson(head.data)), state: 'retired' },
+    expect: head.revision,
+  });
+}
 
 const provisioned = (connection: NatsConnection, of: { leaseTtlMs: number; replicas: number }): Promise<void> =>
   untilTaken('the space', async () => {
