@@ -197,7 +197,7 @@ export function dotOf(chart: Chart, settings: Settings): string {
   );
   return [
     'digraph {',
-    `graph [compound=true, newrank=true, rankdir=TB, fontname="Helvetica", fontsize=12, nodesep=${settings.nodesep}, ranksep=0.5, pad=0.3, bgcolor="white"]`,
+    `graph [compound=true, newrank=${settings.apart !== true}, rankdir=TB, fontname="Helvetica", fontsize=12, nodesep=${settings.nodesep}, ranksep=0.5, pad=0.3, bgcolor="white"]`,
     `node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=12, color="${ink}", fontcolor="${ink}", margin="0.12,0.06"]`,
     `edge [fontname="Helvetica", fontsize=9.5, color="${faint}", fontcolor="${ink}", arrowsize=0.7]`,
     `"(begin)" [shape=point, width=0.14, color="${ink}", group="happy"]`,

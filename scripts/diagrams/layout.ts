@@ -14,6 +14,11 @@ export interface Settings {
   readonly tail: 'first' | 'last';
   /** Whether final states are all at the bottom. */
   readonly sink: boolean;
+  /**
+   * Whether each composite state is laid out by itself, and not in rows over the whole drawing. Graphviz keeps no room for
+   * the texts of arrows there and back between two states of one where it lays out in rows.
+   */
+  readonly apart?: true;
 }
 
 const settingsWith = (nodeseps: readonly number[], inners: readonly number[]): readonly Settings[] =>
@@ -23,9 +28,15 @@ const settingsWith = (nodeseps: readonly number[], inners: readonly number[]): r
     ),
   );
 
-/** Tried first; the roomier ones only where texts would still lie on each other. */
-export const usualSettings = settingsWith([0.35, 0.55], [3, 20]);
-const roomySettings = settingsWith([0.8, 1.1, 1.5], [3, 8, 40]);
+/** Tried first; then the roomier ones, then those apart, each only where texts would still lie on each other. */
+const usualSettings = settingsWith([0.35, 0.55], [3, 20]);
+const laterSettings = [
+  settingsWith([0.8, 1.1, 1.5], [3, 8, 40]),
+  settingsWith([0.35, 0.55, 0.8], [3, 20]).map((settings): Settings => ({ ...settings, apart: true })),
+];
+
+/** What a drawing is made with that nobody has looked at yet. */
+export const firstSettings: Settings = { inner: 3, nodesep: 0.35, tail: 'last', sink: false };
 
 export interface Complaints {
   /** Texts that lie on other texts or on boxes: none is wanted. */
@@ -210,10 +221,12 @@ export function complaintsAbout(viz: Viz, dot: string): Complaints {
 /** The settings that give the best drawing. */
 export function bestSettings(viz: Viz, draw: (settings: Settings) => string): Settings {
   let best: { readonly settings: Settings; readonly complaints: Complaints } | undefined;
-  for (const settings of [...usualSettings, ...roomySettings]) {
-    if (roomySettings.includes(settings) && best?.complaints.overlaps.length === 0) break;
-    const complaints = complaintsAbout(viz, draw(settings));
-    if (best === undefined || complaints.cost < best.complaints.cost) best = { settings, complaints };
+  for (const candidates of [usualSettings, ...laterSettings]) {
+    if (best?.complaints.overlaps.length === 0) break;
+    for (const settings of candidates) {
+      const complaints = complaintsAbout(viz, draw(settings));
+      if (best === undefined || complaints.cost < best.complaints.cost) best = { settings, complaints };
+    }
   }
   if (best === undefined) throw new Error('there are no settings to choose from');
   return best.settings;

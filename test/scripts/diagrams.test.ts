@@ -1,13 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { instance } from '@viz-js/viz';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Chart, chartOf } from '../../scripts/diagrams/chart.ts';
 import { dotOf } from '../../scripts/diagrams/dot.ts';
+import { treeOf } from '../../scripts/diagrams/drawing.ts';
 import { bestSettings, complaintsAbout } from '../../scripts/diagrams/layout.ts';
 import { mermaidOf } from '../../scripts/diagrams/mermaid.ts';
+import { catalogue, chartFile } from '../../src/machines/catalogue.ts';
 import { switchboardMachine } from '../paths/kit/switchboard.machine.ts';
 import { samples } from '../paths/kit/switchboard.samples.ts';
 import { explore } from '../support/paths/explore.ts';
@@ -54,6 +56,15 @@ describe('the chart of a machine', () => {
     expect(mermaid).toContain('  Refused --> GivenUp : always [isExhausted]\n');
     expect(mermaid).toContain('  Stopped --> [*]\n');
     expect(mermaid).toContain('  Open : ▶ listen\n');
+  });
+});
+
+describe('what lies in diagrams/', () => {
+  it('is the tree of actors as it is now, and three files of each machine, which its path test looks into', async () => {
+    const machines = catalogue.map(({ name }) => name);
+    expect(treeOf(await instance(), machines)).toBe(readFileSync('diagrams/system.svg', 'utf8'));
+    const files = machines.flatMap((name) => [chartFile(name), `${name}.mmd`, `${name}.md`]);
+    expect(readdirSync('diagrams').sort()).toEqual([...files, 'system.svg'].sort());
   });
 });
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { instance } from '@viz-js/viz';
 import { describe, expect, it } from 'vitest';
-import { catalogue } from '../../../src/machines/catalogue.ts';
+import { drawingOf } from '../../../scripts/diagrams/drawing.ts';
+import { catalogue, chartFile } from '../../../src/machines/catalogue.ts';
 import { broken, deadEnds, deaths, hidden, misnamed, unfinished, unhappy, unreached, unsampled } from './checks.ts';
 import { type Exploration, explore } from './explore.ts';
 import { goldenTable } from './golden.ts';
@@ -61,6 +63,14 @@ export function provesPaths(name: string, samples: AnySamples): void {
     it(`is as the golden table diagrams/${name}.md says (npm run diagrams writes it anew)`, () => {
       const golden = readFileSync(new URL(`../../../diagrams/${name}.md`, import.meta.url), 'utf8');
       expect(goldenTable(name, explored())).toBe(golden);
+    });
+    it(`is as diagrams/${name}.svg and .mmd show it, and there no text lies on another (npm run diagrams)`, async () => {
+      const there = (file: string) => readFileSync(new URL(`../../../diagrams/${file}`, import.meta.url), 'utf8');
+      const drawn = there(chartFile(name));
+      const { svg, mmd, overlaps } = drawingOf(await instance(), name, explored(), { drawn, search: false });
+      expect(told(overlaps)).toBe('');
+      expect(svg).toBe(drawn);
+      expect(mmd).toBe(there(`${name}.mmd`));
     });
   });
 }
