@@ -1,8 +1,9 @@
-import type { AnyTransitionDefinition } from 'xstate';
+import type { AnyMachineSnapshot, AnyTransitionDefinition } from 'xstate';
 import { eventName, isInert, pathOf, transitionName } from './anatomy.ts';
 import { type Edge, type Exploration, isReal, type Spot, spotOf } from './explore.ts';
 import { canCome } from './life.ts';
 import { happyStep } from './samples.ts';
+import type { Shot } from './shots.ts';
 
 /** What can be wrong with a machine, found on an exploration. Each check answers with faults that a person can act upon. */
 
@@ -175,37 +176,57 @@ export const unfinished = ({ limitHit }: Exploration): string[] =>
 /** How far, and over how many snapshots, those that the walk took for one are compared. */
 const comparing = { depth: 3, snapshots: 1_500 };
 
+/** The spot that a shot leads to: from those that the walk went on from it is known. */
+function stepsOver(exploration: Exploration): (from: Spot, shot: Shot) => Spot {
+  const known = new Map<AnyMachineSnapshot, Map<Shot, Spot>>();
+  const from = (snapshot: AnyMachineSnapshot) => {
+    const steps = known.get(snapshot) ?? new Map<Shot, Spot>();
+    known.set(snapshot, steps);
+    return steps;
+  };
+  for (const { from: spot, shot, to } of exploration.edges) from(spot.snapshot).set(shot, to);
+  return (spot, shot) => {
+    const there = known.get(spot.snapshot)?.get(shot);
+    if (there !== undefined) return there;
+    const { after } = exploration.bench.step(spot.snapshot, shot.event);
+    return after === spot.snapshot ? spot : spotOf(exploration, after);
+  };
+}
+
 /**
  * Kind 6, its other half: the clamp left out nothing that matters. Snapshots that are one to the walk go to the same state
  * by every sample, and nowhere where the walk was not; and so do those that they lead to.
  */
 export function hidden(exploration: Exploration): string[] {
-  const { bench, edges, spots, shots } = exploration;
+  const { edges, spots, shots } = exploration;
+  const stepOver = stepsOver(exploration);
   const chosen = new Map(spots.map((spot) => [spot.key, spot]));
   const compared = new Set<string>();
   const waiting: { spot: Spot; depth: number }[] = [];
+  const pairOf = ({ key, snapshot }: Spot) => `${key}\n${JSON.stringify(snapshot.context)}`;
   const compare = (spot: Spot, depth: number) => {
-    const pair = `${spot.key}\n${JSON.stringify(spot.snapshot.context)}`;
     if (spot.snapshot.status !== 'active' || depth > comparing.depth || compared.size >= comparing.snapshots) return;
+    const pair = pairOf(spot);
     if (!compared.has(pair)) waiting.push({ spot, depth });
     compared.add(pair);
   };
-  for (const spot of spots) compared.add(`${spot.key}\n${JSON.stringify(spot.snapshot.context)}`);
+  for (const spot of spots) compared.add(pairOf(spot));
   for (const { to } of edges) compare(to, 1);
   for (const { spot, depth } of waiting) {
     const one = chosen.get(spot.key);
     if (one === undefined) continue;
-    for (const { event, label } of shots) {
+    for (const shot of shots) {
       // A child that counts up runs under another name here: its end cannot be compared.
-      if (canCome(one.life, event) !== canCome(spot.life, event)) continue;
-      const here = spotOf(exploration, bench.step(one.snapshot, event).after);
-      const there = spotOf(exploration, bench.step(spot.snapshot, event).after);
+      if (canCome(one.life, shot.event) !== canCome(spot.life, shot.event)) continue;
+      const here = stepOver(one, shot);
+      const there = stepOver(spot, shot);
       compare(there, depth + 1);
+      if (here.key === there.key) continue;
       // A counter that is clamped at its top goes down by one here and stays at the top there: both were walked over.
       const standsAlike = JSON.stringify(here.snapshot.value) === JSON.stringify(there.snapshot.value);
-      if (here.key === there.key || (standsAlike && chosen.has(there.key))) continue;
+      if (standsAlike && chosen.has(there.key)) continue;
       const ends = `${placeOf(here)}, or to ${placeOf(there)}`;
-      return [`the clamp hides what a guard reads: ${label} in ${placeOf(spot)} goes to ${ends}`];
+      return [`the clamp hides what a guard reads: ${shot.label} in ${placeOf(spot)} goes to ${ends}`];
     }
   }
   return [];

@@ -35,6 +35,8 @@ export interface Edge {
 export interface Route {
   readonly input: string;
   readonly shots: readonly Shot[];
+  /** What the walk calculated on the way: the beginning, then a move a shot. */
+  readonly moves: readonly Move[];
 }
 
 export interface Beginning {
@@ -169,7 +171,12 @@ export function explore(machine: AnyStateMachine, samples: AnySamples, witness: 
       edges.push({ input, from: spot(state), to, shot: shotOf(event), ...taken });
     }
     for (const { state, steps } of walked?.paths ?? []) {
-      routes.set(routeKey(input, spot(state)), { input, shots: steps.slice(1).map(({ event }) => shotOf(event)) });
+      const taken = steps.slice(1).map(({ event }, n) => ({ event, from: steps[n]?.state ?? state }));
+      routes.set(routeKey(input, spot(state)), {
+        input,
+        shots: taken.map(({ event }) => shotOf(event)),
+        moves: [move, ...taken.map(({ from, event }) => take(from, event).move)],
+      });
     }
   }
   return { ...ground, shots, beginnings, spots: [...spots.values()], edges, routes, limitHit };

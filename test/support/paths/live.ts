@@ -97,7 +97,7 @@ export function routesOver({ edges, routes }: Exploration): Route[] {
     .map((edge): Route => {
       const way = routes.get(routeKey(edge.input, edge.from));
       if (way === undefined) throw new Error('a spot without a route to it');
-      return { input: edge.input, shots: [...way.shots, edge.shot] };
+      return { input: edge.input, shots: [...way.shots, edge.shot], moves: [...way.moves, edge.move] };
     });
   const known = new Set<string>();
   return all
@@ -119,7 +119,7 @@ const json = (value: unknown): string =>
 const gone = new WeakMap<Exploration, Map<string, Move>>();
 
 /** What a live actor does otherwise than calculated along this route; none when it does the same. */
-export function differences(exploration: Exploration, { input, shots }: Route): string[] {
+export function differences(exploration: Exploration, { input, shots, moves }: Route): string[] {
   const { bench, samples } = exploration;
   const known = gone.get(exploration) ?? new Map<string, Move>();
   gone.set(exploration, known);
@@ -150,8 +150,8 @@ export function differences(exploration: Exploration, { input, shots }: Route): 
     return move;
   };
   let way = `[${input}]`;
-  let move = look(way, () => bench.begin(samples.inputs[input]));
-  for (const shot of shots) {
+  let move = look(way, () => moves[0] ?? bench.begin(samples.inputs[input]));
+  for (const [n, shot] of shots.entries()) {
     if (faults.length > 0) break;
     way = `${way} · ${shot.label}`;
     const { after } = move;
@@ -162,7 +162,9 @@ export function differences(exploration: Exploration, { input, shots }: Route): 
       faults.push(`the live actor cannot go on with ${way}: ${error instanceof Error ? error.message : String(error)}`);
       break;
     }
-    move = look(way, () => bench.step(after, shot.event));
+    // The walk has gone on from one of the snapshots that are one to it; where that is another one, it is calculated here.
+    const walked = moves[n + 1];
+    move = look(way, () => (walked?.before === after ? walked : bench.step(after, shot.event)));
   }
   const left = live.dismiss();
   if (left.running.length + left.armed.length > 0) faults.push(`left behind when stopped: ${json(left)}`);
