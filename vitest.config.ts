@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 /** A group of tests by what it needs: nothing, a real nats-server, real processes, a real browser. */
-const project = (name: string, folders: string[], limits: { testTimeout: number; serial?: boolean }) => ({
+const project = (
+  name: string,
+  folders: string[],
+  limits: { testTimeout: number; serial?: boolean; shared?: boolean },
+) => ({
   resolve: { conditions: ['plane3-source', 'node', 'import', 'module', 'default'] },
   test: {
     name,
@@ -10,6 +14,9 @@ const project = (name: string, folders: string[], limits: { testTimeout: number;
     hookTimeout: limits.testTimeout,
     fileParallelism: limits.serial !== true,
     pool: 'forks' as const,
+    // Pure tests share a process: to load the same modules for each file anew costs more than most of them. Their garbage
+    // is many small objects of a short life, for which the usual young generation is too small.
+    ...(limits.shared === true ? { isolate: false, execArgv: ['--max-semi-space-size=64'] } : {}),
   },
 });
 
@@ -20,8 +27,8 @@ export default defineConfig({
     // Two files at a time also on two cores: most of a test's time is waiting for a process or for the disk.
     maxWorkers: 2,
     projects: [
-      project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 60_000 }),
-      project('paths', ['paths'], { testTimeout: 60_000 }),
+      project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 60_000, shared: true }),
+      project('paths', ['paths'], { testTimeout: 60_000, shared: true }),
       project('integration', ['integration'], { testTimeout: 120_000 }),
       project('cli', ['cli'], { testTimeout: 240_000 }),
       project('torture', ['torture'], { testTimeout: 240_000, serial: true }),

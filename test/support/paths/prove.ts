@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { instance } from '@viz-js/viz';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { drawingOf } from '../../../scripts/diagrams/drawing.ts';
 import { catalogue, chartFile } from '../../../src/machines/catalogue.ts';
 import { broken, deadEnds, deaths, hidden, misnamed, unfinished, unhappy, unreached, unsampled } from './checks.ts';
@@ -24,6 +24,10 @@ export function provesPaths(name: string, samples: AnySamples): void {
       known ??= explore(entry.machine, samples);
       return known;
     };
+    // The next machine is walked over in the same process.
+    afterAll(() => {
+      known = undefined;
+    });
 
     it('is walked to the end: the limit is not hit, and the clamp hides nothing that a guard reads', () => {
       expect(told([...unfinished(explored()), ...hidden(explored())])).toBe('');
