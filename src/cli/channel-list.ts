@@ -26,7 +26,7 @@ export const define: Define = (command, frame) => {
         const count = channel === CHANNEL_DEFAULTS ? {} : { posts: posts.get(channel) ?? 0 };
         out.answer(
           { channel, class: deliveryClass, own: row?.deliveryClass !== undefined, ...count, ...description },
-          `${out.paint('bold', channel)}  ${deliveryClass}${row?.deliveryClass === undefined ? out.paint('dim', ' (by default)') : ''}${count.posts === undefined ? '' : `  ${count.posts} posts kept`}${row?.description === undefined ? '' : `  ${row.description}`}`,
+          `${out.paint('bold', channel)}  ${deliveryClass}${row?.deliveryClass === undefined ? out.paint('dim', ' (by default)') : ''}${count.posts === undefined ? '' : `  ${count.posts} ${count.posts === 1 ? 'post' : 'posts'} kept`}${row?.description === undefined ? '' : `  ${row.description}`}`,
         );
       }
       return 0;

@@ -4,19 +4,18 @@ import { tellFailure } from './failure.ts';
 import { Frame } from './frame.ts';
 import { Output } from './output.ts';
 import type { SharedOptions } from './place.ts';
-import { addCommands, createProgram } from './program.ts';
+import { addCommands, commandIn, createProgram } from './program.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
   const out = new Output({ json: argv.includes('--json') });
   const program = createProgram();
   const frame = new Frame({ out, shared: () => program.opts<SharedOptions>(), commands });
   addCommands(program, frame);
-  const named = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
   try {
     await program.parseAsync(argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv], { from: 'user' });
     return frame.code;
   } catch (error) {
-    return tellFailure(error, out, ['cotal', ...named.slice(0, 1)].join(' '));
+    return tellFailure(error, out, ['cotal', ...commandIn(argv, commands)].join(' '));
   } finally {
     await out.flushed();
   }

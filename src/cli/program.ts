@@ -38,6 +38,17 @@ export function addCommands(parent: Command, frame: Frame, entries = frame.comma
   });
 }
 
+/** The names of the command that these words name, as far as there is one; words before it may be values of shared options. */
+export function commandIn(argv: readonly string[], entries: readonly CommandEntry[]): readonly string[] {
+  const words = argv[0] === 'help' ? argv.slice(1) : argv;
+  const at = words.findIndex(
+    (word, nth) => !word.startsWith('-') && !['--root', '--space'].includes(words[nth - 1] ?? ''),
+  );
+  const entry = entries.find(({ name }) => name === words[at]);
+  if (entry === undefined) return [];
+  return [entry.name, ...commandIn(words.slice(at + 1), entry.commands ?? [])];
+}
+
 /** A command that only has others below it leads to their help. */
 export function groupExamples(command: Command, { commands: below = [] }: CommandEntry): void {
   const above: string[] = [];

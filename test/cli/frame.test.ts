@@ -36,6 +36,19 @@ describe('the frame of every command', () => {
     expect((await cotal.run('--version')).code).toBe(0);
   });
 
+  it.each([
+    [['pst'], "✗ cotal: unknown command 'pst'", '"cotal --help"'],
+    [['--space', 'agent', 'pst'], "✗ cotal: unknown command 'pst'", '"cotal --help"'],
+    [['agent', 'ad', 'list'], "✗ cotal agent: unknown command 'ad'", '"cotal agent --help"'],
+    [['timer', 'arm'], "✗ cotal timer arm: required option '--endpoint <token>'", '"cotal timer arm --help"'],
+    [['post', 'agent'], '✗ cotal post: ', '"cotal post --help"'],
+  ])('leads from %j to the help of the command that was meant', async (args, said, help) => {
+    const ran = await cotal.run(...args);
+    expect([ran.code, ran.stdout]).toEqual([64, '']);
+    expect(ran.stderr).toContain(said);
+    expect(ran.stderr).toContain(help);
+  });
+
   it('exits 64 for a command or an option that there is not, naming it', async () => {
     const command = await cotal.run('frobnicate');
     expect([command.code, command.stdout]).toEqual([64, '']);
