@@ -134,13 +134,6 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
     return fence.holds();
   };
 
-  /** What cannot be moved stays what it is: it leads to this process all the same. */
-  const leaveRecord = (): void => {
-    try {
-      record()?.leave();
-    } catch {}
-  };
-
   const openStores = async (): Promise<'open' | 'silent'> => {
     closeStores();
     if (!writeRecord()) return 'silent';
@@ -223,7 +216,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       },
       openStores,
       closeStores,
-      leaveRecord,
+      leaveRecord: () => record()?.leave(),
       closeAll: async () => {
         stalls.stop();
         await start.close();
@@ -270,7 +263,9 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
       stalledMs: () => stalls.totalMs,
       owed,
     },
-    stop: (reason = 'stop') => actor.send({ type: 'stop.requested', signal: reason }),
+    stop: (reason = 'stop') => {
+      if (actor.getSnapshot().status === 'active') actor.send({ type: 'stop.requested', signal: reason });
+    },
     run: () =>
       new Promise((resolve, reject) => {
         actor.subscribe({

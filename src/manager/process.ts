@@ -172,10 +172,7 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
         });
       }),
       closeServices: ask<{ type: 'services.closed' }, undefined>(async () => {
-        // What cannot be moved stays what it is: it leads to this process all the same.
-        try {
-          record.leave();
-        } catch {}
+        record.leave();
         await kept.close();
         return { type: 'services.closed' };
       }),
@@ -219,7 +216,9 @@ export async function openManager(options: ManagerOptions): Promise<ManagerProce
   });
   return {
     actor,
-    stop: (signal) => actor.send({ type: 'stop.requested', signal }),
+    stop: (signal) => {
+      if (actor.getSnapshot().status === 'active') actor.send({ type: 'stop.requested', signal });
+    },
     run: () =>
       new Promise((resolve, reject) => {
         actor.subscribe({

@@ -322,7 +322,7 @@ export interface ProcessRecord {
   begin(): void;
   /** Writes that this process is the one, over whatever is there; not if it may not any more, which is asked last of all. */
   write(may?: () => boolean): void;
-  /** Gives the record up and goes on being found, as before it was the one; until its very end. */
+  /** Gives the record up and goes on being found, as before it was the one, until its very end. Never throws. */
   leave(): void;
   /** Takes both away, the record only if it names this process. */
   remove(): void;

@@ -91,6 +91,26 @@ describe('the record of a process', () => {
     expect(readFileSync(recordPath(name), 'utf8')).toContain(`${process.pid}\n`);
   });
 
+  it('of a process that ends is where it was before it served, and gone at its end; another one’s stays', () => {
+    const root = mkdtempSync(join(tmpdir(), 'plane3-record-'));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    const name = { root, what: 'delivery', space: 'main' } as const;
+    mkdirSync(join(root, '.cotal'));
+    const files = () => readdirSync(join(root, '.cotal')).sort();
+    const starting = `delivery.6d61696e.starting.${process.pid}`;
+    const record = processRecord(name);
+    record.write();
+    record.leave();
+    expect(files()).toEqual([starting]);
+    writeFileSync(recordPath(name), '17\n-\n');
+    record.leave();
+    expect(files()).toEqual(['delivery.6d61696e.pid', starting]);
+    record.remove();
+    expect(files()).toEqual(['delivery.6d61696e.pid']);
+    rmSync(join(root, '.cotal'), { recursive: true });
+    expect(() => record.leave()).not.toThrow();
+  });
+
   it('leads to a signal only as long as the pid is the same process', () => {
     expect(isSame(record, { kind: 'alive', start: START })).toBe(true);
     expect(isSame(record, { kind: 'alive', start: LATER })).toBe(false);

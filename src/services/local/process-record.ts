@@ -52,9 +52,11 @@ export function processRecord(name: ProcessName): ProcessRecord {
       if (readIfThere(path) === recordText(mine)) rmSync(startingPath(name, process.pid), { force: true });
     },
     leave: () => {
-      // A move asks for no room on the disk.
-      if (readIfThere(path) === recordText(mine)) renameSync(path, startingPath(name, process.pid));
-      else recordStarting(name, mine);
+      // A move asks for no room on the disk. What cannot be moved stays what it is: it leads to this process all the same.
+      try {
+        if (readIfThere(path) === recordText(mine)) renameSync(path, startingPath(name, process.pid));
+        else recordStarting(name, mine);
+      } catch {}
     },
     remove: () => {
       if (readIfThere(path) === recordText(mine)) rmSync(path, { force: true });

@@ -3,11 +3,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { buckets, LEASE_KEY } from '../../../src/domain/subjects.ts';
+import { createDaemon } from '../../../src/main.ts';
 import { ServingPeriod } from '../../../src/services/delivery/period.ts';
 import { recordMesh } from '../../../src/services/local/mesh-registry.ts';
 import { readRow } from '../../../src/services/nats/rows.ts';
 import { Agent, texts } from '../../support/delivery/agent.ts';
-import { type DaemonProcess, startProcess } from '../../support/delivery/daemon.ts';
+import { type DaemonProcess, startProcess, TestJournal } from '../../support/delivery/daemon.ts';
 import { startStored } from '../../support/delivery/stored.ts';
 import { type Mesh, startMesh } from '../../support/mesh.ts';
 import { until } from '../../support/until.ts';
@@ -86,6 +87,14 @@ describe('a daemon', () => {
       () => loser.journal.count('lease.waiting') === 2,
       () => loser.state(),
     );
+  });
+
+  it('that has ended is asked to stop in vain, and nobody is told of it', async () => {
+    const daemon = createDaemon({ space: 'main', root: '/nonexistent', journal: new TestJournal(), signals: false });
+    expect((await daemon.run()).end).toBe('refused');
+    const warned = vi.spyOn(console, 'warn');
+    daemon.stop();
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it('with an injected store needs no .cotal, and never asks the registry of the machine', async () => {
