@@ -10,7 +10,7 @@
 import { assign, raise, setup } from 'xstate';
 import { type EvictionJudgement, readEviction } from '../domain/eviction.ts';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import type { StoreTrouble } from './family.machine.ts';
 import { type RailWaitOutcome, railWaitMachine } from './rail-wait.machine.ts';
 
@@ -82,7 +82,6 @@ const attach = setup({
 
 const judged = ({ principal }: { principal: string }, data: unknown): EvictionJudgement =>
   readEviction([principal], data);
-const fact = <E>({ event }: { event: E }): E => event;
 type At = { context: AttachContext };
 const holder = ({ context: { session, principal, credentialId } }: At): Holder => ({
   session,

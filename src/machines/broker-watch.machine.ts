@@ -10,7 +10,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import { backstopLeft, type Outage, windowLeft } from '../domain/outage.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 
 /** `connection` numbers the resident connections of this process, so that a replaced one is recognised. */
 export type ConnectionFact =
@@ -83,7 +83,6 @@ const brokerWatch = setup({
   },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const resident = { type: 'isResident', params: fact } as const;
 const since = ({ context }: { context: BrokerWatchContext }) => ({ since: context.since });
 const of =

@@ -26,7 +26,7 @@ import type {
   ProofFact,
   SpawnFact,
 } from './child.facts.ts';
-import { answerOf, asked, deafToLateFailures, ends, heard, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, ends, fact, heard, surpriseOf } from './effects.ts';
 import { type StopInput, type StopOutcome, stopMachine, type TurnFact } from './stop.machine.ts';
 
 const child = setup({
@@ -62,7 +62,6 @@ const child = setup({
 type At = { context: ChildContext };
 type With<E> = At & { event: E };
 
-const fact = <E>({ event }: { event: E }): E => event;
 const name = ({ context }: At): Named => ({ name: context.name });
 const who = ({ context }: At) => ({ name: context.name, pid: context.pid });
 const exit = ({ context: { name, pid, code, signal } }: At) => ({ name, pid, code, signal });

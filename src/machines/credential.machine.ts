@@ -17,7 +17,6 @@ import {
   adopt,
   dial,
   FRESH,
-  fact,
   flies,
   LATE,
   land,
@@ -37,7 +36,7 @@ import {
   unusable,
 } from './credential.parts.ts';
 import { credential } from './credential.setup.ts';
-import { deafToLateFailures, type EffectFailed, ends } from './effects.ts';
+import { deafToLateFailures, type EffectFailed, ends, fact } from './effects.ts';
 
 export const credentialMachine = credential.createMachine({
   id: 'credential',

@@ -1,10 +1,9 @@
 /** Parts of the credential chart that it has more than once: what a flight does to those who wait for it, and its steps. */
 import { failed, landed, type ReloadAnswer, type Settled, unwanted } from '../domain/reload.ts';
 import type { CredentialContext } from './credential.setup.ts';
-import { type EffectFailed, ends } from './effects.ts';
+import { type EffectFailed, ends, fact } from './effects.ts';
 
 type Seen<E> = { context: CredentialContext; event: E };
-export const fact = <E>({ event }: { event: E }): E => event;
 export const surprise = ({ event }: { event: EffectFailed }) => ({ why: event.message });
 export const since = ({ context }: { context: CredentialContext }) => ({ since: context.since });
 export const ofOne = (...names: string[]) =>

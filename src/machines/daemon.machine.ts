@@ -18,7 +18,7 @@
  */
 import { assign, raise, sendParent, sendTo, setup } from 'xstate';
 import type { DaemonEnd, DaemonEvent, DaemonInput, DaemonReport, NameFact, Silence, StepFact } from './daemon.facts.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import { fanoutMachine } from './fanout.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
 import { railsMachine } from './rails.machine.ts';
@@ -97,7 +97,6 @@ const daemon = setup({
   delays: { releaseLimit: 11_000, drainLimit: 2_000, askAgain: 500, dialAgain: 500 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const ended = (end: DaemonEnd, message: string) => ({ type: 'keepEnd', params: { end, message } }) as const;
 /** A child that fails is a fault of the daemon (D3), not its sudden end. */
 const fails = { onError: { actions: 'faulted' } } as const;

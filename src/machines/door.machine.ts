@@ -8,7 +8,7 @@
  */
 import { assign, raise, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
-import { deafToLateFailures, heard, reasonOf } from './effects.ts';
+import { deafToLateFailures, fact, heard, reasonOf } from './effects.ts';
 
 export type DoorFact =
   | { type: 'door.opened'; port: number }
@@ -50,7 +50,6 @@ const door = setup({
   },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const why = ({ event }: { event: { why: string } }) => ({ why: event.why });
 const told = ({ context, event }: { context: DoorContext; event: { why: string } }) => ({
   port: context.port,

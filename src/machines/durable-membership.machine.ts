@@ -18,9 +18,8 @@ import type { EventObject } from 'xstate';
 import { noBackstop, openGeneration } from '../domain/backstop.ts';
 import type { DurableMembershipContext } from './durable-membership.facts.ts';
 import { type Channel, type Known, membership, type Open } from './durable-membership.setup.ts';
-import { deafToLateFailures, type EffectFailed, ends, reasonOf } from './effects.ts';
+import { deafToLateFailures, type EffectFailed, ends, fact, reasonOf } from './effects.ts';
 
-const fact = <E>({ event }: { event: E }): E => event;
 const channelOf = ({ context }: { context: DurableMembershipContext }): Channel => ({ channel: context.channel });
 /** Asks for a membership: of the generation that is thought to be open, or for a new one. */
 const open = ({ context }: { context: DurableMembershipContext }): Open => ({

@@ -45,6 +45,9 @@ export const surpriseOf = ({ event }: { event: EventObject }): EffectFailed => {
 /** Both ends of an invoke; spread into it. */
 export const ends = { onDone: { actions: 'told' }, onError: { actions: 'faulted' } } as const;
 
+/** The fact itself as the parameters of an action or a guard: `params: fact`. */
+export const fact = <E>({ event }: { event: E }): E => event;
+
 /** Why an effect ended that was to go on: for the fact that a machine raises when what it listens to is lost. */
 export const reasonOf = ({ event }: { event: EventObject }): string => surpriseOf({ event }).message;
 

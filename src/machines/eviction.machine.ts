@@ -12,7 +12,7 @@
 import { assign, raise, setup } from 'xstate';
 import { type EvictionJudgement, readEviction } from '../domain/eviction.ts';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import { type RailWaitOutcome, railWaitMachine } from './rail-wait.machine.ts';
 
 /** Which freeze of which endpoint. */
@@ -114,7 +114,6 @@ const eviction = setup({
   delays: { askAgain: 500 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const freezeOf = ({ endpoint, instance, opId, freezeToken }: Freeze): Freeze => ({
   endpoint,
   instance,

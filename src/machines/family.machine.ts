@@ -9,7 +9,7 @@
  */
 import { assign, raise, setup } from 'xstate';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import { type EvictionOutcome, evictionMachine, type Freeze } from './eviction.machine.ts';
 
 export type StoreTrouble = { type: 'store.unanswered' } | { type: 'store.refused'; reason: string };
@@ -78,7 +78,6 @@ const family = setup({
   delays: { askAgain: 500 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 export const freezeOf = ({ endpoint, instance, opId, freezeToken }: Freeze): Freeze => ({
   endpoint,
   instance,

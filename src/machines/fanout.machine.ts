@@ -19,6 +19,7 @@ import {
   deafToLateFailures,
   type EffectFailed,
   ends,
+  fact,
   heard,
   reasonOf,
   surpriseOf,
@@ -94,7 +95,6 @@ const fanout = setup({
   delays: { auditEvery: 5_000, backOff: ({ context }) => backOff(context.failures, 250, 30_000) },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const held = (why: string) =>
   ({
     target: '#fanout.Pulling.Holding',

@@ -10,7 +10,7 @@
  */
 import { assign, raise, setup } from 'xstate';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import { type FamilyOutcome, familyMachine, type StoreTrouble } from './family.machine.ts';
 import { type RailWaitOutcome, railWaitMachine } from './rail-wait.machine.ts';
 import type { HolderFact } from './store-proof.machine.ts';
@@ -128,7 +128,6 @@ const gateRepair = setup({
   delays: { askAgain: 500 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 type At = { context: GateRepairContext };
 const instance = ({ context: { endpoint, instance } }: At): Instance => ({ endpoint, instance });
 const freeze = ({ context }: At): SeenFreeze => ({

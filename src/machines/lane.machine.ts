@@ -11,11 +11,10 @@
  * Nudges that arrive while the lane is busy are counted and met in `Deciding`. An effect echoes how many it was asked to
  * meet, and exactly those are taken off again: what came meanwhile is still there. Bodies stay in the services.
  */
-import { deafToLateFailures, ends } from './effects.ts';
+import { deafToLateFailures, ends, fact } from './effects.ts';
 import { type LaneContext, lane, type Who } from './lane.setup.ts';
 
 const who = ({ context }: { context: LaneContext }): Who => ({ member: context.member });
-const fact = <E>({ event }: { event: E }): E => event;
 const retired = { 'lifecycle.retired': { target: '#lane.Retired', actions: 'forgetFailures' } } as const;
 /** A review that was asked for meanwhile is owed all the same, and may mean that the row is there now. */
 const verdict = {

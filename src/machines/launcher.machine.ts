@@ -11,12 +11,11 @@
  * what this very run had started, and nothing else.
  */
 import type { ChildName } from './child.facts.ts';
-import { deafToLateFailures, ends, failuresOf } from './effects.ts';
+import { deafToLateFailures, ends, fact, failuresOf } from './effects.ts';
 import type { LauncherContext, LauncherEnd, Standing } from './launcher.facts.ts';
 import { launcher } from './launcher.setup.ts';
 import type { StopInput } from './stop.machine.ts';
 
-const fact = <E>({ event }: { event: E }): E => event;
 const step = <const S extends string>(id: S, target: string) =>
   ({ invoke: { id, src: id, ...ends }, on: { 'step.done': target } }) as const;
 const ended = (end: LauncherEnd, message: string) => ({ type: 'keepEnd', params: { end, message } }) as const;

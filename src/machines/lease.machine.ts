@@ -14,7 +14,7 @@
  */
 import { assign, raise, sendParent, setup } from 'xstate';
 import type { Claimant } from '../domain/lease.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, heard, surpriseOf } from './effects.ts';
 
 type Denial = { subject: string; operation: string };
 /** Whose row stands in the way, and how long it can still last. */
@@ -112,7 +112,6 @@ const lease = setup({
   delays: { renewEvery: 10_000, askAgain: 500, standbyProbe: 1_000, claimGrace: 2_000, releaseGrace: 11_000 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const keeping = <const Target extends string>(target: Target) =>
   ({ target, actions: { type: 'keepRevision', params: fact } }) as const;
 const passedAs = (as: Passed['type']) =>

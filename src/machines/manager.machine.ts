@@ -11,7 +11,7 @@
  * Longer than 300 lines: one chart, with the facts it hears in front of it.
  */
 import { assign, raise, sendTo, setup } from 'xstate';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, heard, surpriseOf } from './effects.ts';
 import { type GateRepairInput, gateRepairMachine, type RepairOutcome } from './gate-repair.machine.ts';
 import { type LeaseInput, type LeaseReport, leaseMachine } from './lease.machine.ts';
 import { type RegistrationInput, type RegistrationOutcome, registrationMachine } from './registration.machine.ts';
@@ -108,7 +108,6 @@ const manager = setup({
   delays: { railAgain: 1_000, drain: 2_000 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const failing = <E>(end: ManagerEnd, message: (event: E) => string, target = '#manager.Running.Ending') =>
   ({
     target,

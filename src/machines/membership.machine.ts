@@ -19,7 +19,7 @@ import {
   type RowReading,
 } from '../domain/membership.ts';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 
 export type ReadFact = { type: 'row.read' } & RowReading;
 export type WriteFact =
@@ -121,7 +121,6 @@ const ticketOf = (context: MembershipContext): string => {
 const planOf = (context: MembershipContext, reading: RowReading): MembershipPlan =>
   planMembership(context.asks[0] ?? { kind: 'resume' }, reading);
 
-const fact = <E>({ event }: { event: E }): E => event;
 const generation = ({ context }: { context: MembershipContext }) => ({
   key: context.key,
   generation: context.generation,

@@ -9,7 +9,7 @@
  */
 import { assign, raise, setup } from 'xstate';
 import type { NameFact } from './daemon.facts.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 
 export type WorkFact = { type: 'work.done' } | { type: 'work.failed' } | NameFact;
 
@@ -39,8 +39,6 @@ const nameWait = setup({
   },
   delays: { dialAgain: 500 },
 });
-
-const fact = <E>({ event }: { event: E }): E => event;
 
 export const nameWaitMachine = nameWait.createMachine({
   id: 'nameWait',

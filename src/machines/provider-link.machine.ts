@@ -16,14 +16,13 @@
  * The socket belongs to `Attempt`: it lives exactly as long. Frames are no events of this machine; its session tells what
  * moves a lifecycle.
  */
-import { deafToLateFailures, ends } from './effects.ts';
+import { deafToLateFailures, ends, fact } from './effects.ts';
 import type { Failure, LinkErrorCode } from './provider-link.facts.ts';
 import { type LinkContext, link } from './provider-link.setup.ts';
 
 type With<E> = { context: LinkContext; event: E };
 type Told = Failure & { guidanceMs?: number | null };
 
-const fact = <E>({ event }: { event: E }): E => event;
 const known = (code: LinkErrorCode, message: string): Failure => ({ code, message });
 
 /** The attempt is over, for this reason. */

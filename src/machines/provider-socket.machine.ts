@@ -15,6 +15,7 @@
 import { assign, setup } from 'xstate';
 import { hasElapsed } from '../domain/provider/liveness.ts';
 import type { ProviderId } from '../domain/provider/names.ts';
+import { fact } from './effects.ts';
 
 export interface SocketInput {
   readonly connection: string;
@@ -69,7 +70,6 @@ const socket = setup({
   },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const bound = [
   {
     guard: { type: 'isAgentScoped', params: fact },

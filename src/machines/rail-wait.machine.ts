@@ -12,7 +12,7 @@
 import { assign, raise, setup } from 'xstate';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
 import { gapBefore } from '../domain/pacing.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 
 export type RailFact =
   | { type: 'rail.answered'; data: unknown }
@@ -99,7 +99,6 @@ function silence({ rail, op, waitMs, attempts, why }: RailWaitContext): RailWait
   };
 }
 
-const fact = <E>({ event }: { event: E }): E => event;
 const ending = <E>(target: string, outcome: (context: RailWaitContext, event: E) => RailWaitOutcome) =>
   ({
     target,

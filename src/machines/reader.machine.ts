@@ -20,6 +20,7 @@ import {
   deafToLateFailures,
   type EffectFailed,
   ends,
+  fact,
   failuresOf,
   heard,
   reasonOf,
@@ -193,7 +194,6 @@ export interface Nudge {
   readonly member: string;
   readonly nudge: LaneNudge;
 }
-const fact = <E>({ event }: { event: E }): E => event;
 const memberOf = ({ lanes }: ReaderContext, id: string): string | undefined =>
   Object.keys(lanes).find((member) => lanes[member]?.id === id);
 const failedLane = ({ context, event }: { context: ReaderContext; event: EffectFailed }) => ({

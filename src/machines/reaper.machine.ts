@@ -8,6 +8,7 @@
  *   A4  a deadline that comes up during a sweep is not lost
  */
 import { assign, setup } from 'xstate';
+import { fact } from './effects.ts';
 
 export interface ReaperInput {
   /** Least time between now and the alarm, and the wait after a failed sweep. */
@@ -49,7 +50,6 @@ const reaper = setup({
 
 const due = ({ event }: { event: { at: number; due: number } }) => ({ at: event.at, due: event.due });
 const swept = ({ event }: { event: { at: number; next: number | null } }) => ({ at: event.at, due: event.next });
-const fact = <E>({ event }: { event: E }): E => event;
 
 export const reaperMachine = reaper.createMachine({
   id: 'reaper',

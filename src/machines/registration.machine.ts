@@ -9,7 +9,7 @@
  */
 import { assign, raise, setup } from 'xstate';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import { type FamilyOutcome, familyMachine, type StoreTrouble } from './family.machine.ts';
 
 export interface RegistrationOperation {
@@ -103,7 +103,6 @@ const registration = setup({
   delays: { askAgain: 500, window: ({ context }) => context.windowMs },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const coordinates = ({ context }: { context: RegistrationContext }): GateCoordinates => {
   const { endpoint, instance, opId, by, incarnation, revision, generation, processEpoch } = context;
   return { endpoint, instance, opId, by, incarnation, revision, generation, processEpoch };

@@ -9,7 +9,16 @@
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import type { Ask, JoinAnswer, LeaveAnswer } from '../domain/membership.ts';
 import { backOff } from '../domain/pacing.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, failuresOf, surpriseOf } from './effects.ts';
+import {
+  answerOf,
+  asked,
+  deafToLateFailures,
+  type EffectFailed,
+  ends,
+  fact,
+  failuresOf,
+  surpriseOf,
+} from './effects.ts';
 import { type MembershipReport, membershipMachine } from './membership.machine.ts';
 
 export type PendingFact = { type: 'rows.pending'; keys: string[] } | { type: 'broker.silent' };
@@ -70,8 +79,6 @@ const registry = setup({
   },
   delays: { backOff: ({ context }) => backOff(context.failures, 250, 30_000) },
 });
-
-const fact = <E>({ event }: { event: E }): E => event;
 
 export const registryMachine = registry.createMachine({
   id: 'registry',

@@ -10,7 +10,7 @@
 import { assign, raise, setup } from 'xstate';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
 import { restAfter } from '../domain/renewal.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import { type RailWaitOutcome, railWaitMachine } from './rail-wait.machine.ts';
 
 export type DueFact =
@@ -103,7 +103,6 @@ const renewal = setup({
   },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const recorded = <E>(outcome: RenewalRecord['outcome'], reason: (event: E) => string) =>
   ({
     target: '#renewal.Recording',

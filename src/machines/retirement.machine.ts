@@ -11,7 +11,7 @@
 import { assign, raise, setup } from 'xstate';
 import { AGENT_FAMILY } from '../domain/eviction.ts';
 import type { RailWaitBounds } from '../domain/manager-numbers.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, surpriseOf } from './effects.ts';
 import { type FamilyOutcome, familyMachine, type StoreTrouble } from './family.machine.ts';
 
 /** `revision`: of the head. `opId`: of the retirement under way, or the one that begins now. */
@@ -110,7 +110,6 @@ const retirement = setup({
   delays: { askAgain: 500 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const retiring = ({ context: { principal, uid, opId, by, revision } }: { context: RetirementContext }): Retiring => ({
   principal,
   uid,

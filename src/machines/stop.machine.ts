@@ -12,7 +12,7 @@
  */
 import { assign, raise, setup } from 'xstate';
 import type { RecordedIdentity, RecordedProcess } from '../domain/process-record.ts';
-import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, heard, surpriseOf } from './effects.ts';
+import { answerOf, asked, deafToLateFailures, type EffectFailed, ends, fact, heard, surpriseOf } from './effects.ts';
 
 export type ReserveFact = { type: 'reservation.taken' } | { type: 'reservation.held'; pid: number };
 export type DependantsFact = { type: 'dependants.none' } | { type: 'dependants.running'; names: string };
@@ -96,7 +96,6 @@ const stop = setup({
   delays: { stopGrace: 15_000, stopConfirm: 3_000 },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const target = ({ context }: { context: StopContext }): StopInput => ({ target: context.target });
 const found = ({ context }: { context: StopContext }): RecordedIdentity => ({ pid: context.pid, start: context.start });
 const failed = {

@@ -19,7 +19,7 @@ import type { CredentialInput, CredentialReport } from './credential.facts.ts';
 import { credentialMachine } from './credential.machine.ts';
 import type { DaemonEnd, DaemonInput, DaemonReport } from './daemon.facts.ts';
 import { daemonMachine } from './daemon.machine.ts';
-import { deafToLateFailures, heard, reasonOf } from './effects.ts';
+import { deafToLateFailures, fact, heard, reasonOf } from './effects.ts';
 import { timerWriterMachine } from './timer-writer.machine.ts';
 
 export type SystemEvent =
@@ -87,7 +87,6 @@ const system = setup({
   },
 });
 
-const fact = <E>({ event }: { event: E }): E => event;
 const surprise = ({ event }: { event: { error: unknown } }) => ({
   end: 'faulted' as const,
   message: String(event.error),
