@@ -27,8 +27,8 @@ export default defineConfig({
     // Two files at a time also on two cores: most of a test's time is waiting for a process or for the disk.
     maxWorkers: 2,
     projects: [
-      project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 60_000, shared: true }),
-      project('paths', ['paths'], { testTimeout: 60_000, shared: true }),
+      project('unit', ['domain', 'contract', 'scripts'], { testTimeout: 240_000, shared: true }),
+      project('paths', ['paths'], { testTimeout: 240_000, shared: true }),
       project('integration', ['integration'], { testTimeout: 120_000 }),
       project('cli', ['cli'], { testTimeout: 240_000 }),
       project('torture', ['torture'], { testTimeout: 240_000, serial: true }),
