@@ -30,7 +30,14 @@ export async function openWriter({ mesh }: BenchSpace): Promise<Writer> {
   const setting = { space: mesh.space, writerIdentity: 'bench', journal: silentJournal, tally, clock: systemClock };
   const period = new ServingPeriod({
     ports: natsDeliveryPorts({ resident, gate: gate.why, incarnation: 'bench', timeoutMs: TIMEOUT_MS, ...setting }),
-    setting: { ...setting, window: numbers.windowSize, batchSize: numbers.batchSize, quota: 10_000_000, handlers: {} },
+    setting: {
+      ...setting,
+      window: numbers.windowSize,
+      batchSize: numbers.batchSize,
+      inventoryFrom: numbers.inventoryFrom,
+      quota: 10_000_000,
+      handlers: {},
+    },
     tell: () => {},
   });
   const opened = await period.open();

@@ -154,6 +154,7 @@ export function createDaemon(options: DaemonOptions): DeliveryDaemon {
         writerIdentity: `${HOLDER}/${incarnation}`,
         window: numbers.windowSize,
         batchSize: numbers.batchSize,
+        inventoryFrom: numbers.inventoryFrom,
         quota,
         clock,
         journal,

@@ -3,14 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { encodeEntry, MEMBER_HEADER, WRITER_HEADER } from '../../src/domain/entry.ts';
 import { type Member, memberKey } from '../../src/domain/names.ts';
 import { entrySubject } from '../../src/domain/subjects.ts';
+import { until } from '../../test/support/until.ts';
 import { type ChildDaemon, startDaemon } from '../child.ts';
 import { mib } from '../figures.ts';
+import { heldBy } from '../processes.ts';
 import { addMembers, openSpace, posts, type SpaceAtHand, storeAll } from '../space.ts';
 import { CHANNEL, copying, rest } from './copying.ts';
 
 const LOOK_MS = 200;
 /** Memory is watched for so long after the start. */
 const WATCH_MS = 15_000;
+/** Longest that places are waited for. */
+const PLACING_MS = 600_000;
 /** Entries that are stored in one go, members after members. */
 const ROUND = 10;
 
@@ -35,11 +39,15 @@ export async function backlogCurve(of: {
       const peak = await watchRss(first);
       await rest(space, first);
       await first.stop();
+      const placing = { began: performance.now(), cpuMs: heldBy(space.mesh.pid()).cpuMs };
       const daemon = await startDaemon(space.mesh);
-      const again = await watchRss(daemon);
-      const began = performance.now();
+      const watched = watchRss(daemon);
+      const { placedS, brokerMs } = await placed(space, daemon, {
+        ...placing,
+        members: pending === 0 ? 0 : of.members,
+      });
+      const again = await watched;
       await rest(space, daemon);
-      const placedS = Math.round((performance.now() - began + WATCH_MS) / 1000);
       if (i === 0) idleRss = peak;
       const cost = await copying(space, daemon, { count: of.posts, members: of.members });
       const { rss } = await daemon.ask();
@@ -48,8 +56,9 @@ export async function backlogCurve(of: {
         pending,
         startToReadyMs: Math.round(first.readyMs),
         restartToReadyMs: Math.round(daemon.readyMs),
-        // Until every lane has found its place again; the time of the watch is the least that this can say.
+        // From its start until every lane has found its place again, and the broker's time for it, by entry.
         placedS,
+        placedBrokerUs: pending === 0 ? 0 : Math.round((brokerMs * 1_000) / pending),
         rssGrowthMiB: mib(peak - idleRss),
         rssGrowthAtRestartMiB: mib(again - idleRss),
         ...cost,
@@ -80,6 +89,23 @@ async function owe(space: SpaceAtHand, members: readonly Member[], each: number)
       ),
     );
   }
+}
+
+/** Waits until the lanes of so many members have found their place. */
+async function placed(
+  space: SpaceAtHand,
+  daemon: ChildDaemon,
+  { began, cpuMs, members }: { began: number; cpuMs: number; members: number },
+) {
+  const count = ({ tally }: { tally: Record<string, number> }) =>
+    Object.entries(tally).reduce((sum, [name, n]) => sum + (name.startsWith('lanes.placed') ? n : 0), 0);
+  await until(
+    async () => count(await daemon.ask()) >= members,
+    async () => (await daemon.ask()).tally,
+    PLACING_MS,
+  );
+  const placedS = Number(((performance.now() - began) / 1_000).toFixed(1));
+  return { placedS, brokerMs: heldBy(space.mesh.pid()).cpuMs - cpuMs };
 }
 
 /** Largest resident set seen in the time after the start. */

@@ -1,7 +1,7 @@
 /** What lies in INBOX and DLV under a member's subjects, as a lane looks at it: ours, or nothing that it will ever trust. */
 import { readEnvelope } from './copy.ts';
 import { type Entry, type HeaderLookup, readEntry } from './entry.ts';
-import { type Member, memberKey } from './names.ts';
+import { type Member, memberKey, readMember } from './names.ts';
 
 /** A message of a stream as it was stored. `storedAt`: milliseconds, by the broker's clock. */
 export interface StoredMessage {
@@ -10,6 +10,18 @@ export interface StoredMessage {
   readonly storedAt: number;
   readonly data: Uint8Array;
   readonly header: HeaderLookup;
+}
+
+/** The messages of a page by the member that their subjects name (`cotal.<space>.<family>.owner.actor.uid…`), where they do. */
+export function heldByAll<M extends { readonly subject: string }, T>(
+  messages: readonly M[],
+  held: (member: Member, message: M) => T,
+): { key: string; held: T }[] {
+  return messages.flatMap((message) => {
+    const key = message.subject.split('.').slice(3, 6).join('.');
+    const member = readMember(key);
+    return member === undefined ? [] : [{ key, held: held(member, message) }];
+  });
 }
 
 interface Held {

@@ -154,7 +154,7 @@ export const metrics = defineMetrics({
   },
   plane3_lanes_placed_total: {
     kind: 'counter',
-    help: 'Lanes that found their place: kept from when the lane rested, or read from the store.',
+    help: 'Lanes that found their place: kept from when the lane rested, counted with others at the start, or read from the store.',
     labels: ['how'],
     tally: 'lanes.placed',
     panel: 'Flow',

@@ -50,6 +50,8 @@ export const numbers = {
   laneLimit: 2_000,
   /** Lanes that look for their place at a time: the broker searches a stream for each of them. */
   placingLimit: 4,
+  /** So many members that wait for their place at the start have both stores read once for all; fewer read each for itself. */
+  inventoryFrom: 100,
   /** Lanes that may rest at a time; whoever rests longest makes room. */
   restingLimit: 128,
   /** How often the reader compares what is owed with what is handed off. */

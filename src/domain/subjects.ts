@@ -12,6 +12,8 @@ export const chatOfChannel = (space: string, pattern: string): string => `cotal.
 export const entrySubject = (space: string, member: Member, channel: string): string =>
   `cotal.${space}.dinbox.${memberKey(member)}.${channel}`;
 export const entriesOf = (space: string, member: Member): string => `cotal.${space}.dinbox.${memberKey(member)}.>`;
+/** Everybody's. */
+export const everybodys = (space: string, family: 'dinbox' | 'dlv'): string => `cotal.${space}.${family}.>`;
 export const copySubject = (space: string, member: Member, channel: string): string =>
   `cotal.${space}.dlv.${memberKey(member)}.${channel}`;
 export const copiesOf = (space: string, member: Member): string => `cotal.${space}.dlv.${memberKey(member)}.>`;

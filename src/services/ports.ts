@@ -176,6 +176,17 @@ interface MemberMessages {
   }): Promise<{ kind: 'removed' } | Refused | Denied | Silent>;
 }
 
+/** A page of a store of members' messages, everybody's, ascending; `key`: `owner.actor.uid`. */
+export interface PageOfAll<T> {
+  readonly kind: 'read';
+  /** Without those whose subject names no member. */
+  readonly held: { readonly key: string; readonly held: T }[];
+  /** Everything up to this sequence was looked at. */
+  readonly upTo: number;
+  /** The store holds further ones. */
+  readonly more: boolean;
+}
+
 /** The pending entries (INBOX). */
 export interface Entries extends MemberMessages {
   /** All of them or none. */
@@ -193,6 +204,7 @@ export interface Entries extends MemberMessages {
     after: number;
     limit: number;
   }): Promise<{ kind: 'read'; entries: HeldEntry[]; more: boolean } | Silent>;
+  pageOfAll(of: { after: number; limit: number }): Promise<PageOfAll<HeldEntry> | Silent>;
 }
 
 /** A copy as it lies in DLV. */
@@ -232,6 +244,7 @@ export interface Copies extends MemberMessages {
    */
   barrier(): Promise<{ kind: 'stands' } | Refused | Denied | Silent>;
   held(of: { member: Member }): Promise<{ kind: 'read'; copies: HeldCopy[] } | Silent>;
+  pageOfAll(of: { after: number; limit: number }): Promise<PageOfAll<HeldCopy> | Silent>;
   /** How far the member's own durable has come; `absent`: it has none. */
   place(of: { member: Member }): Promise<({ kind: 'read' } & DurablePlace) | { kind: 'absent' } | Silent>;
   /** Tells each copy that its member confirmed or terminated, by DLV sequence. */

@@ -57,6 +57,21 @@ export function copiesContract(on: () => Ground): void {
       expect((await held(ann)).map(({ seq }) => seq)).toEqual([last]);
     });
 
+    it('are read page by page of everybody, each with its member, as far as is told; a barrier is none of them', async () => {
+      const [ann, bob] = [await ground.member(), await ground.member()];
+      const before = await store(ann, copyOf(6));
+      await copies.barrier();
+      await store(ann, copyOf(7));
+      const last = await store(bob, copyOf(8));
+      const page = await copies.pageOfAll({ after: before, limit: 1_000 });
+      if (page.kind !== 'read') throw new Error(JSON.stringify(page));
+      expect(page).toMatchObject({ upTo: last, more: false });
+      expect(page.held.map(({ key, held }) => [key, held])).toEqual([
+        [memberKey(ann), { seq: last - 1, channel: 'ops', generation: 3, post: 107, entrySeq: 7 }],
+        [memberKey(bob), { seq: last, channel: 'ops', generation: 3, post: 108, entrySeq: 8 }],
+      ]);
+    });
+
     it('of several members that are stored in one turn go whole, each group right below its own sequence', async () => {
       const members = await Promise.all([ground.member(), ground.member(), ground.member()]);
       const lasts = await Promise.all(

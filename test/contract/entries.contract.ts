@@ -90,6 +90,23 @@ export function entriesContract(on: () => Ground): void {
       });
     });
 
+    it('are read page by page of everybody, each with its member, as far as is told', async () => {
+      const [ann, bob] = [await ground.member(), await ground.member()];
+      const last = await store(of(ann, 1), of(bob, 2), of(ann, 3), of(bob, 4));
+      const page = await entries.pageOfAll({ after: last - 4, limit: 3 });
+      expect(page).toMatchObject({ kind: 'read', more: true, upTo: last - 1 });
+      if (page.kind !== 'read') return;
+      expect(page.held.map(({ key, held }) => [key, held.seq, held.entry?.seq])).toEqual([
+        [memberKey(ann), last - 3, 1],
+        [memberKey(bob), last - 2, 2],
+        [memberKey(ann), last - 1, 3],
+      ]);
+      expect(await entries.pageOfAll({ after: last - 1, limit: 3 })).toMatchObject({ upTo: last, more: false });
+      expect(await entries.pageOfAll({ after: last, limit: 3 })).toEqual({
+        ...{ kind: 'read', held: [], upTo: last, more: false },
+      });
+    });
+
     it('are read page by page, ascending, above a sequence, with the post as it came', async () => {
       const ann = await ground.member();
       const all = Array.from({ length: 7 }, (_, n) => of(ann, n + 1));

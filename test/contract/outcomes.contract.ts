@@ -57,6 +57,7 @@ const calls: readonly Call[] = [
     missing: 'silent',
   },
   read('entries.page', ({ entries }) => entries.page({ member, after: 0, limit: 3 })),
+  read('entries.pageOfAll', ({ entries }) => entries.pageOfAll({ after: 0, limit: 3 })),
   {
     verb: 'entries.remove',
     call: ({ entries }) => entries.remove({ seqs: [1] }),
@@ -83,6 +84,7 @@ const calls: readonly Call[] = [
     missing: 'silent',
   },
   { verb: 'copies.barrier', call: ({ copies }) => copies.barrier(), denied: 'denied', missing: 'silent' },
+  read('copies.pageOfAll', ({ copies }) => copies.pageOfAll({ after: 0, limit: 3 })),
   read('copies.held', ({ copies }) => copies.held({ member })),
   read('copies.place', ({ copies }) => copies.place({ member })),
   { verb: 'copies.remove', call: ({ copies }) => copies.remove({ seqs: [1] }), denied: 'denied', missing: 'refused' },

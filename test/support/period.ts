@@ -33,7 +33,9 @@ export interface Bench {
   entry(member: Member, of: { channel: string; seq: number; id: string; generation?: number }): EntryToStore;
 }
 
-export function bench(of: { window?: number; batchSize?: number; quota?: number; maxPayload?: number } = {}): Bench {
+export function bench(
+  of: { window?: number; batchSize?: number; quota?: number; inventoryFrom?: number; maxPayload?: number } = {},
+): Bench {
   const clock = new ManualClock();
   const broker = new MemoryBroker({
     clock,
@@ -71,6 +73,7 @@ export function bench(of: { window?: number; batchSize?: number; quota?: number;
           window: of.window ?? 256,
           batchSize: of.batchSize ?? 1_000,
           quota: of.quota ?? 1_000,
+          inventoryFrom: of.inventoryFrom ?? 100,
           clock,
           journal,
           tally,

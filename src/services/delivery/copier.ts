@@ -80,7 +80,7 @@ export class Copier {
    */
   #offer(entries: readonly EntryToStore[], firstSeq: number, alone: ReadonlySet<string>): void {
     const storedAt = this.#ports.clock.now().wallMs;
-    if (!this.#own.follow({ first: firstSeq, count: entries.length })) this.#ports.lanes.forgetAllOffers();
+    if (!this.#own.follow({ first: firstSeq, count: entries.length })) this.#ports.lanes.forgetAllOffers(firstSeq);
     for (const [i, { key, entry, post }] of entries.entries()) {
       if (alone.has(key)) this.#ports.lanes.offer(key, { seq: firstSeq + i, storedAt, entry, post });
       else this.#ports.lanes.forgetOffers(key);

@@ -34,6 +34,11 @@ export class Desks {
     return this.#desks.get(key) ?? this.renew(key);
   }
 
+  /** Whether the member's lane lives. */
+  isLiving(key: string): boolean {
+    return this.#desks.has(key);
+  }
+
   renew(key: string): Desk {
     const desk = new Desk();
     this.#desks.set(key, desk);

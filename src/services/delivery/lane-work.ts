@@ -5,12 +5,14 @@
  */
 import { encodeCopy } from '../../domain/copy.ts';
 import { carriedSize } from '../../domain/entry.ts';
-import { type PlannedEntry, planLane } from '../../domain/lane-plan.ts';
+import { planLane } from '../../domain/lane-plan.ts';
 import type { Member } from '../../domain/names.ts';
 import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows } from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import type { Desk, HowSettled } from './desk.ts';
 import type { Desks } from './desks.ts';
+import { askFor } from './found.ts';
+import type { Inventory } from './inventory.ts';
 import { asJudged, memberOf, openJudge } from './judge.ts';
 
 export interface LanePorts {
@@ -20,6 +22,7 @@ export interface LanePorts {
   readonly journal: Journal;
   readonly tally: Tally;
   readonly clock: Clock;
+  readonly inventory: Inventory;
   readonly window: number;
   maxPayload(): number;
 }
@@ -47,14 +50,16 @@ export class LaneWork {
     this.#desks.forgetOffers(key);
   }
 
-  /** Somebody stored entries, and it is not known whose: every lane has to ask the store. */
-  forgetAllOffers(): void {
+  /** Somebody stored entries below this sequence, and it is not known whose: every lane has to ask the store. */
+  forgetAllOffers(seq: number): void {
     this.#desks.forgetAllOffers();
+    this.#ports.inventory.given(seq);
   }
 
   /** A confirmation was seen. True when the member's lane knew the copy. */
   settled({ key, copySeq, how }: { key: string; copySeq: number; how: HowSettled }): boolean {
     const isKnown = this.#desks.settle(key, copySeq, how);
+    this.#ports.inventory.hear(key, copySeq, how);
     if (isKnown) this.#tellSettled(key, [{ seq: copySeq, how }]);
     return isKnown;
   }
@@ -64,66 +69,55 @@ export class LaneWork {
       if (how === 'terminated') this.#ports.journal.tell('copies.terminated', { member, seq });
   }
 
+  /**
+   * Finds the member's place: as its last lane left it, by what an inventory has of it, or by what the stores say now. Before
+   * anything else the lane takes what the inventory has: from here on it changes what lies there.
+   */
   async recover(key: string) {
-    const { copies, rows, tally } = this.#ports;
+    const { rows, tally, inventory } = this.#ports;
     const member = memberOf(key);
+    const counted = inventory.take(key);
     const kept = this.#desks.resume(key);
-    tally.add('lanes.placed', kept === undefined ? 'read' : 'kept');
-    if (kept !== undefined) return resumed(kept);
+    if (kept !== undefined) {
+      tally.add('lanes.placed', 'kept');
+      return resumed(kept);
+    }
+    tally.add('lanes.placed', counted === undefined ? 'read' : 'counted');
     const desk = this.#desks.renew(key);
-    // A hand-off whose outcome nobody knows is among the copies now, or never will be. A store that is full takes neither.
-    if ((await copies.barrier()).kind === 'silent') return SILENT;
-    const [held, mark] = await Promise.all([copies.held({ member }), rows.mark({ member })]);
-    if (held.kind === 'silent' || mark.kind === 'silent') return SILENT;
-    const foreign = held.copies.filter((copy) => copy.entrySeq === 0);
-    const all = held.copies.filter((copy) => copy.entrySeq > 0);
-    const upTo = Math.max(mark.mark.handedTo, ...all.map((copy) => copy.entrySeq));
-    const met = await this.#entriesUpTo(member, upTo);
-    if (met === undefined) return SILENT;
+    for (const [seq, how] of counted?.early ?? []) desk.settle(seq, how);
+    const found = counted?.found ?? (await askFor(this.#ports, member));
+    if (found === undefined) return SILENT;
+    const { mark, markedAt, entries, more } = found;
+    for (const held of found.foreign) this.#tally('foreign', held);
+    const foreign = found.copies.filter((copy) => copy.entrySeq === 0);
+    const all = found.copies.filter((copy) => copy.entrySeq > 0);
     // A copy of another post than the one that lies on its entry's sequence now says nothing of that one.
-    const posts = new Map(met.entries.map(({ seq, post }) => [seq, post]));
+    const posts = new Map(entries.map(({ seq, post }) => [seq, post]));
     const ours = all.filter(({ entrySeq, post }) => (posts.get(entrySeq) ?? post) === post);
     const copied = new Set(ours.map((copy) => copy.entrySeq));
-    const plan = planLane(met.entries, copied, { ...mark.mark, storedAt: mark.storedAt });
-    desk.mark = { ...mark.mark, handedTo: plan.handedTo };
-    if (plan.handedTo < mark.mark.handedTo)
+    const plan = planLane(entries, copied, { ...mark, storedAt: markedAt });
+    desk.mark = { ...mark, handedTo: plan.handedTo };
+    if (plan.handedTo < mark.handedTo)
       this.#ports.journal.tell('lane.mark-ahead', { member: key, seq: plan.handedTo + 1 });
     const judge = await openJudge(rows, member, all.map(asJudged));
     if (judge.kind === 'silent') return SILENT;
     if (judge.acl.kind === 'retired') return RETIRED;
-    const seen = met.entries.at(-1)?.seq ?? 0;
-    desk.after = Math.min(seen, (plan.waiting[0] ?? Number.POSITIVE_INFINITY) - 1);
+    desk.after = Math.min(found.lookedTo, (plan.waiting[0] ?? Number.POSITIVE_INFINITY) - 1);
     desk.settled.push(...plan.settled);
     const early = desk.await(ours);
     this.#tellSettled(key, early);
     const confirmed = early.length;
     desk.refused = [...foreign, ...all.filter((copy) => judge.disposition(asJudged(copy)).kind === 'refuse')];
-    if (judge.acl.kind === 'unknown' && (met.more || plan.waiting.length > 0)) return this.#verdict(member, desk);
+    const isWaiting = more || plan.waiting.length > 0;
+    if (judge.acl.kind === 'unknown' && isWaiting) return this.#verdict(member, desk);
     return {
       type: 'place.recovered',
-      waiting: met.more || plan.waiting.length > 0 ? 1 : 0,
+      // What was stored since the inventory lies above it.
+      waiting: isWaiting || counted !== undefined ? 1 : 0,
       outstanding: ours.length - confirmed,
       settled: plan.settled.length + confirmed,
       refused: desk.refused.length,
     } as const;
-  }
-
-  /** The member's entries up to a sequence, and whether there are further ones. */
-  async #entriesUpTo(member: Member, upTo: number): Promise<{ entries: PlannedEntry[]; more: boolean } | undefined> {
-    const entries: PlannedEntry[] = [];
-    let after = 0;
-    for (;;) {
-      const limit = after < upTo ? this.#ports.window : 1;
-      const page = await this.#ports.entries.page({ member, after, limit });
-      if (page.kind === 'silent') return undefined;
-      for (const held of page.entries) {
-        if (held.seq > upTo) return { entries, more: true };
-        if (held.entry === undefined) this.#tally('foreign', held);
-        entries.push({ seq: held.seq, storedAt: held.storedAt, post: held.entry?.seq });
-        after = held.seq;
-      }
-      if (!page.more) return { entries, more: false };
-    }
   }
 
   /** No ACL row: an earlier verdict stands for what it was said of, and is extended to what came since. */

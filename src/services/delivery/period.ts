@@ -14,6 +14,7 @@ import { Copier } from './copier.ts';
 import { Desks } from './desks.ts';
 import { FanoutWork, type Unsettled } from './fanout-work.ts';
 import { InHand } from './in-hand.ts';
+import { Inventory } from './inventory.ts';
 import { LaneWork } from './lane-work.ts';
 import { MembershipWork } from './membership-work.ts';
 import { OwedCounts } from './owed.ts';
@@ -40,6 +41,8 @@ export interface PeriodSetting {
   readonly window: number;
   readonly batchSize: number;
   readonly quota: number;
+  /** Members that must wait for their place before both stores are read once for all of them. */
+  readonly inventoryFrom: number;
   readonly clock: Clock;
   readonly journal: Journal;
   readonly tally: Tally;
@@ -60,6 +63,7 @@ export class ServingPeriod {
   readonly copier: Copier;
   readonly fanout: FanoutWork;
   readonly desks = new Desks();
+  readonly inventory: Inventory;
   readonly lanes: LaneWork;
   readonly withdrawals: Withdrawals;
   readonly memberships: MembershipWork;
@@ -89,18 +93,24 @@ export class ServingPeriod {
     const doubt = (member: string) => this.desks.doubt(member);
     const shared = { ...ports, ...setting, index: this.index, owed, reviews: this.#reviews, shortfalls, doubt };
     const maxPayload = () => ports.maxPayload();
-    this.lanes = new LaneWork({ ...shared, maxPayload }, this.desks);
+    const owe = (members: string[]) => tell({ type: 'members.owed', members });
+    this.inventory = new Inventory({ ...shared, isLiving: (key) => this.desks.isLiving(key), placing: owe });
+    this.lanes = new LaneWork({ ...shared, maxPayload, inventory: this.inventory }, this.desks);
     this.withdrawals = new Withdrawals(shared, this.desks);
     this.copier = new Copier({ ...shared, lanes: this.lanes });
     const isFull = (member: string) => this.desks.isFull(member, setting.window);
     this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier, isFull }, of.unsettled);
-    this.survey = new Survey({ ...shared, passedOver: (member) => void this.#review(member, { again: true }) });
+    this.survey = new Survey({
+      ...shared,
+      inventory: (members) => this.inventory.begin(members),
+      passedOver: (member) => void this.#review(member, { again: true }),
+    });
     this.memberships = new MembershipWork({
       ...shared,
       copier: this.copier,
       fanout: this.fanout,
       review: ({ member, ...of }) => this.#review(member, of),
-      owe: (member) => tell({ type: 'members.owed', members: [member] }),
+      owe: (member) => owe([member]),
     });
   }
 
@@ -186,6 +196,7 @@ export class ServingPeriod {
     this.#reviews.clear();
     this.#sightings.clear();
     this.desks.clear();
+    this.inventory.clear();
     void this.#watch?.stop();
     return this.fanout.unsettled();
   }

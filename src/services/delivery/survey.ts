@@ -4,6 +4,7 @@
  */
 import type { Copies, Entries, Journal } from '../ports.ts';
 import type { Tally } from '../tally.ts';
+import type { Counted } from './inventory.ts';
 import { Suspicions } from './passed-over.ts';
 
 export interface SurveyPorts {
@@ -14,6 +15,8 @@ export interface SurveyPorts {
   readonly window: number;
   /** What a resting lane remembers is not to be relied on: the store says otherwise. */
   readonly doubt: (member: string) => void;
+  /** Begins to look for the place of these members at once; answers who will be told of when that is done. */
+  readonly inventory: (members: readonly Counted[]) => ReadonlySet<string>;
   /** The member's durable left copies behind: its lane has to look at them. */
   readonly passedOver: (member: string) => void;
 }
@@ -21,6 +24,8 @@ export interface SurveyPorts {
 export class Survey {
   readonly #ports: SurveyPorts;
   readonly #suspicions: Suspicions;
+  /** Surveys of everybody that were begun. */
+  #turn = 0;
   /** Members for whom the last survey saw something to do. */
   #behind: ReadonlySet<string> = new Set();
   /** What a member's figures were when it was last sent to its lane. */
@@ -32,19 +37,21 @@ export class Survey {
   }
 
   /**
-   * `all`: everybody who is owed something or holds a copy. Otherwise those for whom there is something to do (not every
-   * entry has its copy, or the other way round), and was at the last survey, too: what is on its way right now is on its way
-   * to their lanes. Nobody is named twice for the same figures. A member whose window is full waits for its own confirmations:
-   * there is nothing to do for it, however much is pending. Who is owed least comes first: a place is found in a time that
-   * grows with what is owed, and who was away for long must not keep those waiting who are there.
+   * `all`: everybody who is owed something or holds a copy, but for those whom the inventory tells of. Otherwise those for
+   * whom there is something to do (not every entry has its copy, or the other way round), and was at the last survey, too:
+   * what is on its way right now is on its way to their lanes. Nobody is named twice for the same figures. A member whose
+   * window is full waits for its own confirmations: there is nothing to do for it, however much is pending. Who is owed least
+   * comes first: a place is found in a time that grows with what is owed, and who was away for long must not keep those
+   * waiting who are there.
    */
   async make({ all }: { all: boolean }) {
-    const { entries, copies, window, doubt } = this.#ports;
+    const { entries, copies, window, doubt, inventory } = this.#ports;
+    const turn = all ? ++this.#turn : 0;
     const [owed, held] = await Promise.all([entries.counts({}), copies.counts({})]);
     if (owed.kind === 'silent' || held.kind === 'silent') return { type: 'broker.silent' } as const;
     await this.#removeForeign('INBOX', entries, owed);
     await this.#removeForeign('DLV', copies, held);
-    const named: { key: string; owed: number }[] = [];
+    const named: (Counted & { owed: number })[] = [];
     const behind = new Set<string>();
     const sent = new Map<string, string>();
     for (const key of new Set([...owed.counts.keys(), ...held.counts.keys()])) {
@@ -55,11 +62,14 @@ export class Survey {
       if (isBehind) behind.add(key);
       const isKnown = this.#sent.get(key) === figure;
       const isNamed = all || (isBehind && this.#behind.has(key) && !isKnown);
-      if (isNamed) named.push({ key, owed: entriesNow });
+      if (isNamed) named.push({ key, owed: entriesNow, messages: entriesNow + copiesNow });
       if (isNamed || isKnown) sent.set(key, figure);
     }
-    const members = named.sort((a, b) => a.owed - b.owed).map(({ key }) => key);
-    for (const member of members) doubt(member);
+    named.sort((a, b) => a.owed - b.owed);
+    for (const { key } of named) doubt(key);
+    // One that was overtaken is not listened to, and knows less.
+    const later = all && turn === this.#turn ? inventory(named) : undefined;
+    const members = named.map(({ key }) => key).filter((key) => later?.has(key) !== true);
     this.#behind = behind;
     this.#sent = sent;
     if (!all) for (const key of await this.#suspicions.confirm(held.counts)) this.#ports.passedOver(key);

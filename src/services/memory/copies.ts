@@ -3,7 +3,7 @@ import { copyHeaders } from '../../domain/copy.ts';
 import { heldCopy } from '../../domain/held.ts';
 import { copiesOf, copySubject } from '../../domain/subjects.ts';
 import type { Copies } from '../ports.ts';
-import { counts, type MemberStore, purge, removeForeign, removeSeqs, storeAll } from './member-store.ts';
+import { counts, type MemberStore, pageOfAll, purge, removeForeign, removeSeqs, storeAll } from './member-store.ts';
 import type { Wire } from './wire.ts';
 
 export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: string }): Copies {
@@ -28,6 +28,7 @@ export function memoryCopies({ wire, incarnation }: { wire: Wire; incarnation: s
         return { kind: 'read', copies: kept.map((each) => heldCopy(space, member, each)) };
       }),
     place: ({ member }) => wire.look('copies.place', () => deliveries.place(member)),
+    pageOfAll: (of) => pageOfAll(store, of, (member, each) => heldCopy(space, member, each)),
     remove: ({ seqs }) => removeSeqs(store, seqs),
     purge: (of) => purge(store, of),
     counts: (of) => counts(store, of),

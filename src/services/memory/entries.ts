@@ -4,7 +4,16 @@ import { heldEntry } from '../../domain/held.ts';
 import { memberKey } from '../../domain/names.ts';
 import { entriesOf, entrySubject } from '../../domain/subjects.ts';
 import type { Entries, EntryToStore } from '../ports.ts';
-import { counts, type MemberStore, purge, removeForeign, removeSeqs, storeAll, tooLarge } from './member-store.ts';
+import {
+  counts,
+  type MemberStore,
+  pageOfAll,
+  purge,
+  removeForeign,
+  removeSeqs,
+  storeAll,
+  tooLarge,
+} from './member-store.ts';
 import type { ToKeep } from './stream.ts';
 import type { Wire } from './wire.ts';
 
@@ -38,6 +47,7 @@ export function memoryEntries({ wire, incarnation }: { wire: Wire; incarnation: 
         const { kept, pending } = inbox.page({ filter: entriesOf(space, member), after, limit });
         return { kind: 'read', entries: kept.map((each) => heldEntry(space, member, each)), more: pending > 0 };
       }),
+    pageOfAll: (of) => pageOfAll(store, of, (member, each) => heldEntry(space, member, each)),
     remove: ({ seqs }) => removeSeqs(store, seqs),
     purge: (of) => purge(store, of),
     counts: (of) => counts(store, of),

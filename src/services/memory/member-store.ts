@@ -1,8 +1,9 @@
 /** What the stores of entries and of copies have in common: counts, and removal by sequence and by subject. */
+import { heldByAll } from '../../domain/held.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
-import { readMemberSubject } from '../../domain/subjects.ts';
-import type { Counts, Denied, Refused, Silent, StoreOutcome } from '../ports.ts';
-import type { MemoryStream, ToKeep } from './stream.ts';
+import { everybodys, readMemberSubject } from '../../domain/subjects.ts';
+import type { Counts, Denied, PageOfAll, Refused, Silent, StoreOutcome } from '../ports.ts';
+import type { Kept, MemoryStream, ToKeep } from './stream.ts';
 import type { Wire } from './wire.ts';
 
 /** nats-server's number for a message above its payload limit. */
@@ -74,6 +75,16 @@ export const counts = (
       found.set(key, (found.get(key) ?? 0) + count);
     }
     return { kind: 'read', counts: found, foreign, lastSeq: stream.lastSeq };
+  });
+
+export const pageOfAll = <T>(
+  { wire, stream, port, family }: MemberStore,
+  { after, limit }: { after: number; limit: number },
+  held: (member: Member, message: Kept) => T,
+): Promise<PageOfAll<T> | Silent> =>
+  wire.look(`${port}.pageOfAll`, () => {
+    const { kept, pending } = stream.page({ filter: everybodys(wire.broker.space, family), after, limit });
+    return { kind: 'read', held: heldByAll(kept, held), upTo: kept.at(-1)?.seq ?? after, more: pending > 0 };
   });
 
 export const removeForeign = (

@@ -8,13 +8,14 @@ import {
   copiesOf,
   copySubject,
   deliveryConsumer,
+  everybodys,
   readDeliveryConsumer,
   streams,
 } from '../../domain/subjects.ts';
 import type { Copies, HeldCopy } from '../ports.ts';
 import { Chain } from './chain.ts';
 import { CONSUMER_NOT_FOUND } from './driver-errors.ts';
-import { countsOf, removeSubjects } from './entries.ts';
+import { countsOf, pageOfAll, removeSubjects } from './entries.ts';
 import { type GatedBroker, silence } from './gated-broker.ts';
 import { listen, settled } from './listening.ts';
 import { Press } from './press.ts';
@@ -63,6 +64,8 @@ export function natsCopies({
         if (page.pending === 0 || page.messages.length === 0) return { kind: 'read', copies };
       }
     },
+    pageOfAll: (of) =>
+      pageOfAll(store, everybodys(space, 'dlv'), of, (member, message) => heldCopy(space, member, message)),
     remove: ({ seqs }) => store.remove(seqs),
     purge: ({ member, channel, upTo }) =>
       store.purge({

@@ -1,9 +1,16 @@
 /** The pending entries on INBOX. */
 import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
-import { heldEntry } from '../../domain/held.ts';
+import { heldByAll, heldEntry, type StoredMessage } from '../../domain/held.ts';
 import { type Member, memberKey } from '../../domain/names.ts';
-import { barrierSubject, entriesOf, entrySubject, readMemberSubject, streams } from '../../domain/subjects.ts';
-import type { Counts, Entries, EntryToStore, Silent } from '../ports.ts';
+import {
+  barrierSubject,
+  entriesOf,
+  entrySubject,
+  everybodys,
+  readMemberSubject,
+  streams,
+} from '../../domain/subjects.ts';
+import type { Counts, Entries, EntryToStore, PageOfAll, Silent } from '../ports.ts';
 import type { Outgoing } from './batch.ts';
 import { type GatedBroker, notStored } from './gated-broker.ts';
 import { StreamStore } from './stream-store.ts';
@@ -57,6 +64,9 @@ export function natsEntries({
           }
         : page;
     },
+    async pageOfAll(of) {
+      return pageOfAll(store, everybodys(space, 'dinbox'), of, (member, message) => heldEntry(space, member, message));
+    },
     remove: ({ seqs }) => store.remove(seqs),
     purge: ({ member, channel, upTo }) =>
       store.purge({
@@ -66,6 +76,19 @@ export function natsEntries({
     counts: ({ member }) => countsOf(store, space, 'dinbox', member),
     removeForeign: ({ subjects, upTo }) => removeSubjects(store, subjects, upTo),
   };
+}
+
+/** A page of everybody's messages. */
+export async function pageOfAll<T>(
+  store: StreamStore,
+  filter: string,
+  { after, limit }: { after: number; limit: number },
+  held: (member: Member, message: StoredMessage) => T,
+): Promise<PageOfAll<T> | Silent> {
+  const page = await store.page({ filter, after, limit });
+  if (page.kind === 'silent') return page;
+  const { messages, pending } = page;
+  return { kind: 'read', held: heldByAll(messages, held), upTo: messages.at(-1)?.seq ?? after, more: pending > 0 };
 }
 
 /** Codes that speak of the message itself: it is too large, or its headers are. Only such an entry is dropped. */
@@ -78,8 +101,7 @@ export async function countsOf(
   family: 'dinbox' | 'dlv',
   member: Member | undefined,
 ): Promise<Counts | Silent> {
-  const filter =
-    member === undefined ? `cotal.${space}.${family}.>` : `cotal.${space}.${family}.${memberKey(member)}.>`;
+  const filter = member === undefined ? everybodys(space, family) : `cotal.${space}.${family}.${memberKey(member)}.>`;
   const read = await store.subjects(filter);
   if (read.kind !== 'read') return read.kind === 'silent' ? read : { kind: 'silent', why: read.kind };
   const counts = new Map<string, number>();

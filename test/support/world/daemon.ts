@@ -169,6 +169,7 @@ export class MemoryDaemon {
         writerIdentity: `local.delivery/${incarnation}`,
         window: this.#numbers.windowSize,
         batchSize: this.#numbers.batchSize,
+        inventoryFrom: this.#numbers.inventoryFrom,
         quota: this.#numbers.quota,
         clock: time.clock,
         journal,

@@ -67,6 +67,7 @@ export class World {
           placingLimit: 1 + this.random.below(4),
           // Not drawn: the kept seeds mean what they meant.
           restingLimit: 1 + (seed % 3),
+          inventoryFrom: 1 + (seed % 4),
           giveUpRetries: 1 + this.random.below(3),
         }
       : {};

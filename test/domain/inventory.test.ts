@@ -1,0 +1,178 @@
+/** One reading of both stores for all members that wait for their place at a start (R1, R8): counted in messages read. */
+import { expect, it, vi } from 'vitest';
+import { memberKey } from '../../src/domain/names.ts';
+import type { ServingPeriod } from '../../src/services/delivery/period.ts';
+import { bench, memberNamed } from '../support/period.ts';
+import { until } from '../support/until.ts';
+
+const names = ['ann', 'bob', 'cyd', 'dan', 'eve', 'fay'];
+const members = names.map(memberNamed);
+const keys = members.map(memberKey);
+const [ann = memberNamed('ann')] = members;
+const [key = ''] = keys;
+
+async function handOff({ lanes }: ServingPeriod, member: string): Promise<void> {
+  await lanes.authorize(member, 1);
+  await lanes.handOff(member);
+  await lanes.markHandedOff(member);
+}
+
+/** Each of six members was handed off four posts that lie between each other, and confirmed nothing; a daemon starts over it. */
+async function backlog(of: { inventoryFrom?: number } = {}) {
+  const world = bench({ inventoryFrom: 3, window: 8, ...of });
+  const before = await world.period();
+  for (const member of members) world.grant(member);
+  for (const at of keys) await before.lanes.recover(at);
+  const arrive = (serving: ServingPeriod, seq: number) =>
+    serving.copier.store(members.map((member) => world.entry(member, { channel: 'ops', seq, id: `p${seq}` })));
+  for (let seq = 1; seq <= 4; seq++) {
+    await arrive(before, seq);
+    for (const at of keys) await handOff(before, at);
+  }
+  before.close();
+  const serving = await world.period();
+  const looks = [vi.spyOn(world.broker.inbox, 'page'), vi.spyOn(world.broker.dlv, 'page')];
+  /** Messages that were read since the last time this was asked. */
+  const read = () => {
+    const count = looks.flatMap(({ mock }) => mock.results).reduce((sum, { value }) => sum + value.kept.length, 0);
+    for (const look of looks) look.mockClear();
+    return count;
+  };
+  const told = () => world.news.flatMap((each) => (each.type === 'members.owed' ? each.members : []));
+  const survey = async () => {
+    const made = await serving.survey.make({ all: true });
+    return made.type === 'survey.made' ? made.members : made;
+  };
+  const isTold = (who: readonly string[]) =>
+    until(
+      () => who.every((each) => told().includes(each)),
+      () => `told of: ${told()}`,
+    );
+  /** Copies of a member, as DLV has them. */
+  const copiesOf = async (at: string) => {
+    const held = await serving.ports.copies.held({ member: members[keys.indexOf(at)] ?? ann });
+    return held.kind === 'read' ? held.copies.map(({ seq }) => seq) : [];
+  };
+  return { ...world, before, serving, arrive, read, told, survey, isTold, copiesOf };
+}
+
+const PLACED = { type: 'place.recovered', waiting: 1, outstanding: 4, settled: 0, refused: 0 };
+
+it('a start reads each message once, however many members wait for their place, and tells of them then', async () => {
+  const { serving, survey, isTold, told, read, tally } = await backlog();
+  expect(await survey()).toEqual([]);
+  await isTold(keys);
+  for (const at of keys) expect(await serving.lanes.recover(at)).toEqual(PLACED);
+  for (const at of keys) expect(await serving.lanes.authorize(at, 1)).toEqual({ type: 'batch.empty', met: 1 });
+  expect(read()).toBe(members.length * (4 + 4));
+  expect([...told()].sort()).toEqual([...keys].sort());
+  expect(tally.get('lanes.placed', 'counted')).toBe(members.length);
+});
+
+it('fewer members read each for itself, and are named at once', async () => {
+  const { survey, serving, tally } = await backlog({ inventoryFrom: 7 });
+  expect(((await survey()) as string[]).sort()).toEqual([...keys].sort());
+  await serving.lanes.recover(key);
+  expect(tally.get('lanes.placed', 'counted')).toBe(0);
+});
+
+it('a lane that comes before it is read reads by itself, and what it does is no other lane’s', async () => {
+  const { serving, survey, isTold, told, faults, arrive } = await backlog();
+  const release = faults.hold('entries.pageOfAll', 1);
+  await survey();
+  await until(
+    () => serving.lanes.recover(key).then((placed) => placed.type === 'place.recovered'),
+    () => 'no place',
+  );
+  await arrive(serving, 5);
+  await handOff(serving, key);
+  serving.desks.drop(key);
+  release();
+  await isTold(keys.slice(1));
+  expect(told()).not.toContain(key);
+  expect(await serving.lanes.recover(key)).toMatchObject({ outstanding: 5 });
+});
+
+it.each(['before it is read', 'after it'])('a copy that is confirmed %s is settled, not awaited', async (when) => {
+  const { serving, survey, isTold, faults, broker, copiesOf } = await backlog();
+  const [first = 0] = await copiesOf(key);
+  const confirm = () => {
+    broker.deliveries.take(ann, 1);
+    broker.deliveries.confirm(ann, first);
+    serving.lanes.settled({ key, copySeq: first, how: 'confirmed' });
+  };
+  const release = faults.hold('copies.pageOfAll', 1);
+  await survey();
+  if (when === 'before it is read') confirm();
+  release();
+  await isTold(keys);
+  if (when !== 'before it is read') confirm();
+  expect(await serving.lanes.recover(key)).toMatchObject({ outstanding: 3, settled: 1 });
+  expect(serving.desks.of(key).awaiting.has(first)).toBe(false);
+  await serving.withdrawals.removeSettled(key, 1);
+  expect(await serving.ports.entries.counts({ member: ann })).toMatchObject({ counts: new Map([[key, 3]]) });
+});
+
+it('a post that comes after it was read is handed off, and a grant that was narrowed meanwhile is met', async () => {
+  const { serving, survey, isTold, arrive, grant } = await backlog();
+  await survey();
+  await isTold(keys);
+  await arrive(serving, 5);
+  expect(await serving.lanes.recover(key)).toMatchObject({ waiting: 1, outstanding: 4 });
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ type: 'batch.authorized', release: 1 });
+  grant(members[1] ?? ann, ['dev']);
+  expect(await serving.lanes.recover(keys[1] ?? '')).toMatchObject({ outstanding: 4, refused: 4 });
+});
+
+it.each(['copies.barrier', 'copies.pageOfAll', 'rows.mark', 'entries.pageOfAll'])(
+  'everybody reads by himself where %s is not answered',
+  async (verb) => {
+    const { serving, survey, isTold, faults, tally } = await backlog();
+    faults.silent(verb, 1);
+    expect(await survey()).toEqual([]);
+    await isTold(keys);
+    expect(await serving.lanes.recover(key)).toMatchObject({ outstanding: 4 });
+    expect(tally.get('lanes.placed', 'counted')).toBe(0);
+  },
+);
+
+it('everybody reads by himself where INBOX gives out again what was read of it', async () => {
+  const { serving, survey, isTold, told, broker, entry } = await backlog();
+  await survey();
+  await isTold(keys);
+  broker.inbox.rewind(20);
+  const heard = told().length;
+  await serving.copier.store([entry(ann, { channel: 'ops', seq: 9, id: 'p9' })]);
+  expect(told().length).toBe(heard + keys.length);
+  const placed = await serving.lanes.recover(key);
+  const there = broker.inbox.all().map(({ seq }) => seq);
+  expect(placed).toMatchObject({ type: 'place.recovered' });
+  expect(serving.desks.of(key).settled.filter((seq) => there.includes(seq) && seq === 21)).toEqual([]);
+});
+
+it('a survey that was overtaken begins no inventory: what the later one saw is told of', async () => {
+  const { serving, survey, isTold, faults, grant, entry } = await backlog();
+  const gil = memberNamed('gil');
+  const release = faults.hold('entries.counts', 1);
+  const first = survey();
+  grant(gil);
+  await serving.copier.store([entry(gil, { channel: 'ops', seq: 9, id: 'p9' })]);
+  const reading = faults.hold('copies.pageOfAll', 1);
+  expect(await survey()).toEqual([]);
+  release();
+  await first;
+  reading();
+  await isTold([...keys, memberKey(gil)]);
+});
+
+it('a batch of the period before that arrives while it is read is found', async () => {
+  const { serving, before, survey, isTold, faults, arrive } = await backlog();
+  const release = faults.hold('entries.pageOfAll', 1);
+  await survey();
+  await arrive(before, 5);
+  await arrive(serving, 6);
+  release();
+  await isTold(keys);
+  await serving.lanes.recover(key);
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 2 });
+});
