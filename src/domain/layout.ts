@@ -30,7 +30,8 @@ export interface LayoutOptions {
   readonly managerTtlMs?: number;
 }
 export const DEFAULT_HISTORY = 10_000;
-const MANAGER_TTL_MS = 10_000;
+/** Life of the manager's leases, milliseconds. */
+export const MANAGER_TTL_MS = 10_000;
 
 /** Stream and consumer configs as the broker spells them; durations are nanoseconds. */
 export interface StreamLayout {

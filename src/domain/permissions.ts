@@ -67,6 +67,8 @@ function rightsOf(profile: Profile): Permissions {
       return { publish: ['$SYS.REQ.SERVER.*.KICK'], subscribe: [] };
     case 'claims':
       return { publish: ['$SYS.REQ.CLAIMS.UPDATE'], subscribe: [] };
+    case 'health':
+      return { publish: ['$SYS.REQ.SERVER.PING.HEALTHZ'], subscribe: [] };
   }
 }
 

@@ -12,6 +12,7 @@ export const PROFILES = [
   'observer',
   'evictor',
   'claims',
+  'health',
   'provisioner',
   'scheduler',
 ] as const;
@@ -37,14 +38,14 @@ export type Profile =
     }
   /** `account`: public key of the account whose connections it may list. */
   | { readonly profile: 'observer'; readonly account: string }
-  | { readonly profile: 'evictor' | 'claims' };
+  | { readonly profile: 'evictor' | 'claims' | 'health' };
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 
 /**
  * Life of a credential in seconds. An agent's has no end of its own: its lifecycle ends by retirement, which revokes the
- * key. The provisioner's, the scheduler's and the claims user's are made for one command.
+ * key. The provisioner's, the scheduler's, the claims user's and the one that asks for health are made for one command.
  */
 export const LIFE_S: Readonly<Record<ProfileName, number | undefined>> = {
   delivery: DAY_S,
@@ -56,10 +57,11 @@ export const LIFE_S: Readonly<Record<ProfileName, number | undefined>> = {
   observer: 30 * DAY_S,
   evictor: 30 * DAY_S,
   claims: 60,
+  health: 60,
   provisioner: 600,
   scheduler: 600,
 };
 
 /** Profiles whose users live in the system account. */
 export const isSystemProfile = (profile: ProfileName): boolean =>
-  profile === 'observer' || profile === 'evictor' || profile === 'claims';
+  profile === 'observer' || profile === 'evictor' || profile === 'claims' || profile === 'health';

@@ -3,6 +3,9 @@
 /** Least nats-server that plane3 runs on: atomic batches, per-message TTL and schedules came with it. */
 export const NATS_SERVER_NEED = '2.12.0';
 
+/** Least nats-server that was seen to say in its health which streams it has stopped. */
+export const TELLS_STOPPED_STORES = '2.14.0';
+
 const numbersOf = (version: string): number[] => version.split('.').map(Number);
 
 /** True when `version` is not older than `need`; a suffix after `-` (a pre-release) is not looked at. */

@@ -12,6 +12,11 @@ const ADVICE: readonly [name: RegExp, advice: string][] = [
     /^mesh\.record$/,
     'move the record under meshes/ away where it is not right, and run "cotal up", which writes it anew and starts only what is missing',
   ],
+  [/^store\.space$/, 'free space on the disk of .cotal/broker/store'],
+  [
+    /^store\.writes$/,
+    'a stream that met a full disk stays stopped until the broker is started again: when there is room, "cotal down" and "cotal up --detach"',
+  ],
   [
     /^store\.layout$/,
     'what is missing is made by "cotal up"; what differs is never changed by itself: bring the option back, or begin a new root',

@@ -6,9 +6,11 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { whyStale, whyTorn } from '../domain/credential-plan.ts';
 import { describeError } from '../domain/errors/catalogue.ts';
+import { MANAGER_TTL_MS } from '../domain/layout.ts';
 import type { MeshSettings } from '../domain/mesh-settings.ts';
 import { readJson, shaped } from '../domain/message.ts';
 import type { RecordedProcess } from '../domain/process-record.ts';
+import type { Profile } from '../domain/profiles.ts';
 import { managerSubject, railSubject, replyPrefix, streams } from '../domain/subjects.ts';
 import { type OperatorKeys, operatorKeys, type SpaceKeys, spaceKeys } from '../services/local/auth-store.ts';
 import { authorityPath } from '../services/local/certificates.ts';
@@ -17,13 +19,14 @@ import { isStopped, knownProcesses } from '../services/local/process-record.ts';
 import { holderNow } from '../services/local/reservation.ts';
 import { connectOnce } from '../services/nats/connect.ts';
 import { parseDriverError } from '../services/nats/driver-errors.ts';
-import { lookAtLease, lookAtPlane, type Plane } from '../services/nats/serving-probe.ts';
+import { lookAtLease, lookAtPlane } from '../services/nats/serving-probe.ts';
 import { brokerOfRoot, urlOfBroker } from './broker-of-root.ts';
 import { findCredential } from './credentials.ts';
 import { type Fact, type FactOptions, fact, type Opened } from './fact.ts';
+import { leaseFact } from './lease-fact.ts';
 import { readSettings } from './mesh.ts';
 import { recordFact } from './record-fact.ts';
-import { layoutFact, shortfallFacts } from './store-facts.ts';
+import { layoutFact, shortfallFacts, spaceFact, writesFact } from './store-facts.ts';
 
 const PRINCIPAL = 'local.doctor';
 const LIFE_S = 60;
@@ -68,6 +71,12 @@ export async function factsOf(options: FactOptions): Promise<Fact[]> {
     }
     facts.push(...(canAsk ? await planeFacts(options, opened) : unasked(PLANE_FACTS)));
     facts.push(
+      await writesFact({
+        options,
+        account: keys?.space.account.publicKey,
+        health: () => open({ address: address ?? '', tls, keys, space, profile: 'health' }),
+      }),
+      spaceFact(options, typeof opened === 'string' || running === undefined ? undefined : opened),
       await layoutFact({
         options,
         settings,
@@ -99,7 +108,7 @@ async function open(of: {
   tls: { caFile: string } | undefined;
   keys: Keys | undefined;
   space: string;
-  profile?: 'manager' | 'operator' | 'provisioner';
+  profile?: 'manager' | 'operator' | 'provisioner' | 'health';
 }): Promise<Opened | string> {
   const { address, tls, keys, space, profile = 'manager' } = of;
   try {
@@ -107,7 +116,7 @@ async function open(of: {
       keys === undefined
         ? undefined
         : await mint(keys, {
-            profile: profile === 'provisioner' ? { profile, space } : { profile, space, principal: PRINCIPAL },
+            profile: profileOf(profile, space),
             name: PRINCIPAL,
             lifeS: LIFE_S,
           });
@@ -124,6 +133,11 @@ async function open(of: {
     return failure.kind === 'unexpected' ? failure.message : failure.kind;
   }
 }
+
+const profileOf = (profile: 'manager' | 'operator' | 'provisioner' | 'health', space: string): Profile => {
+  if (profile === 'health') return { profile };
+  return profile === 'provisioner' ? { profile, space } : { profile, space, principal: PRINCIPAL };
+};
 
 /** A mesh may be run without one (--no-manager): then only one that began here, or left something here, is asked about. */
 function isManaged({ root, space }: FactOptions, settings: MeshSettings | undefined): boolean {
@@ -174,10 +188,10 @@ const unasked = (names: readonly string[]): Fact[] =>
   names.map((name) => fact(name, null, null, 'unknown: the broker could not be asked'));
 
 async function planeFacts(options: FactOptions, { connection, publicKey = '' }: Opened): Promise<Fact[]> {
-  const { space } = options;
+  const { space, numbers } = options;
   const plane = await lookAtPlane({ connection, publicKey, space, principal: PRINCIPAL, timeoutMs: ASK_MS });
   return [
-    leaseFact('delivery.lease', plane.lease),
+    leaseFact('delivery.lease', plane.lease, numbers.leaseTtlMs),
     plane.responder === undefined
       ? fact('delivery.responder', plane.lease.kind === 'unknown' ? null : false, null, 'no responder answered')
       : fact('delivery.responder', plane.responder === 'bound', plane.responder, `the responder is ${plane.responder}`),
@@ -201,26 +215,18 @@ async function managerFacts(
   const lease = await lookAtLease({ connection, publicKey, space, timeoutMs: ASK_MS, whose: 'manager' });
   const opened = await operator();
   if (typeof opened === 'string') {
-    return [leaseFact('manager.lease', lease), fact('manager.rail', null, null, `unknown: ${opened}`)];
+    return [leaseFact('manager.lease', lease, MANAGER_TTL_MS), fact('manager.rail', null, null, `unknown: ${opened}`)];
   }
   try {
     const subject = managerSubject(space, PRINCIPAL);
     const request = { op: 'status', args: {} };
     return [
-      leaseFact('manager.lease', lease),
+      leaseFact('manager.lease', lease, MANAGER_TTL_MS),
       await railFact(opened.connection, { name: 'manager.rail', rail: 'ctl.manager', subject, request }),
     ];
   } finally {
     await opened.connection.close();
   }
-}
-
-function leaseFact(name: string, lease: Plane['lease']): Fact {
-  if (lease.kind === 'unknown') return fact(name, null, null, `unknown: ${lease.why}`);
-  if (lease.kind === 'absent') return fact(name, false, null, 'nobody holds the lease');
-  if (lease.kind === 'unreadable') return fact(name, false, lease, 'the lease row cannot be read');
-  const age = `written ${Math.round(lease.ageMs / 1000)} s ago`;
-  return fact(name, lease.ready, lease, `held by ${lease.holder}, ${lease.ready ? 'ready' : 'not ready'}, ${age}`);
 }
 
 /** Any reply shows that the rail is answered, a refusal too. */

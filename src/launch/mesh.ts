@@ -35,9 +35,11 @@ import { pushAccount } from '../services/nats/claims.ts';
 import { connectOnce } from '../services/nats/connect.ts';
 import { parseDriverError } from '../services/nats/driver-errors.ts';
 import { provision } from '../services/nats/provision.ts';
+import { askStoreHealth, type StoreHealth } from '../services/nats/store-health.ts';
 import type { Journal } from '../services/ports.ts';
 import { brokerOfRoot, urlOfBroker } from './broker-of-root.ts';
 import { keepCredentials } from './credentials.ts';
+import { wordsOfStopped } from './store-facts.ts';
 
 export interface MeshOptions {
   readonly root: string;
@@ -133,6 +135,7 @@ export class Mesh {
       await this.#introduce();
       await this.#answered();
     }
+    await this.#takesWrites(running.pid);
     recordOther({ root, what: 'broker', space: this.#space }, running);
     journal.tell('up.adopted', { what: 'nats-server', pid: running.pid });
     return { pid: running.pid };
@@ -254,6 +257,28 @@ export class Mesh {
   async #answered(): Promise<void> {
     const connection = await this.#dial(this.#url, await this.#provisioner());
     await connection.close();
+  }
+
+  /** Which streams of the space the broker has stopped. */
+  async storeHealth(): Promise<StoreHealth> {
+    const keys = this.#keys;
+    if (keys === undefined) return { kind: 'unknown', why: 'an open mesh has no credentials' };
+    const credential = await mint(keys, { profile: { profile: 'health' }, name: 'local.health' });
+    const connection = await this.#dial(this.#url, credential);
+    try {
+      const account = keys.space.account.publicKey;
+      return await askStoreHealth({ connection, account, timeoutMs: this.#options.numbers.effectTimeoutMs });
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** One that was adopted is not ours to start again. What it does not tell refuses nothing: the children are seen to serve. */
+  async #takesWrites(pid: number): Promise<void> {
+    if (this.#keys === undefined) return;
+    const health = await this.storeHealth();
+    if (health.kind === 'unknown' || health.stopped.length === 0) return;
+    throw new Plane3Error('up.store-stopped', { pid, stopped: wordsOfStopped(health.stopped) });
   }
 
   /** Gives a broker that runs the account of a space which it was not started with. */

@@ -114,6 +114,8 @@ describe('a mesh over time', () => {
       'delivery.owed',
       'delivery.shortfall',
       'delivery.discarded',
+      'store.writes',
+      'store.space',
       'store.layout',
     ]) {
       expect(facts.find((fact) => fact.name === name)?.ok).toBeNull();

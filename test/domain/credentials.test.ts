@@ -75,6 +75,7 @@ describe('rights', () => {
     permissionsOf({ profile: 'observer', account: 'A' }, 'U1'),
     permissionsOf({ profile: 'evictor' }, 'U1'),
     permissionsOf({ profile: 'claims' }, 'U1'),
+    permissionsOf({ profile: 'health' }, 'U1'),
   ];
 
   it('are never an empty list, which the broker would read as everything', () => {

@@ -15,7 +15,7 @@ import { manager } from '../support/permission-table/manager.ts';
 import { operator, serve, session } from '../support/permission-table/manager-rail.ts';
 import { provisioner } from '../support/permission-table/provisioner.ts';
 import { scheduler } from '../support/permission-table/scheduler.ts';
-import { claims, evictor, observer } from '../support/permission-table/system.ts';
+import { claims, evictor, health, observer } from '../support/permission-table/system.ts';
 import { BUCKETS, everyStream, type Facts, kv, type Part, type Row } from '../support/permission-table/words.ts';
 import { deniedPublishes, deniedSubscriptions, under } from '../support/rights.ts';
 
@@ -79,6 +79,7 @@ const TABLE: Record<ProfileName, Part> = {
   observer,
   evictor,
   claims,
+  health,
   provisioner,
   scheduler,
 };

@@ -47,6 +47,7 @@ const principalOf: Record<Exclude<ProfileName, 'agent'>, string> = {
   observer: 'local.observer',
   evictor: 'local.evictor',
   claims: 'local.claims',
+  health: 'local.health',
   scheduler: 'local.scheduler',
 };
 
@@ -86,6 +87,7 @@ export function spaceOf(of: {
         return { profile, account: facts.account ?? keys.account.publicKey };
       case 'evictor':
       case 'claims':
+      case 'health':
         return { profile };
     }
   };

@@ -22,6 +22,11 @@ export const launcherErrors = defineErrors({
     template: 'nats-server does not answer: {why}; see {log}',
     help: 'Nothing else was started. "cotal down broker" stops one that hangs.',
   },
+  'up.store-stopped': {
+    kind: 'refuse',
+    template: 'the broker (process {pid}) takes no write any more to {stopped}',
+    help: 'Nothing was changed. Free space on the disk of .cotal/broker/store, then "cotal down" and "cotal up": a stopped stream takes writes again when the broker is started again.',
+  },
   'up.differs': {
     kind: 'refuse',
     template: 'the store of space {space} differs from what was asked for: {differences}',

@@ -1,5 +1,6 @@
 /** Whether the broker shows that a daemon serves: the lease row says ready, and its very holder answers that it is bound (U1). */
 import type { NatsConnection } from '@nats-io/nats-core';
+import { MANAGER_TTL_MS } from '../../domain/layout.ts';
 import { inboxPrefix } from '../../domain/permissions.ts';
 import { GatedBroker } from './gated-broker.ts';
 import { natsLeaseRows } from './lease-rows.ts';
@@ -76,5 +77,8 @@ export async function lookAtPlane(asked: LeaseAsked & { principal: string }): Pr
 /** The manager that serves: its lease row says ready. Undefined: none does, or it cannot be told. */
 export async function lookAtManager(asked: LeaseAsked): Promise<{ incarnation: string } | undefined> {
   const lease = await lookAtLease({ ...asked, whose: 'manager' });
-  return lease.kind === 'held' && lease.ready ? { incarnation: lease.incarnation } : undefined;
+  // A store that takes no write keeps a row that has ended too.
+  return lease.kind === 'held' && lease.ready && lease.ageMs <= MANAGER_TTL_MS
+    ? { incarnation: lease.incarnation }
+    : undefined;
 }

@@ -47,3 +47,23 @@ export const claims: Part = {
   ],
   neverSubscribe: [['events of the server', () => ['$SYS.>', '>']]],
 };
+
+export const health: Part = {
+  publish: [['how the stores of a server are', () => ['$SYS.REQ.SERVER.PING.HEALTHZ']]],
+  subscribe: [],
+  neverPublish: [
+    [
+      'connections, claims, accounts, what else a server tells or does',
+      (facts) => [
+        `$SYS.REQ.ACCOUNT.${facts.account}.CONNZ`,
+        '$SYS.REQ.CLAIMS.UPDATE',
+        '$SYS.REQ.SERVER.PING',
+        '$SYS.REQ.SERVER.PING.JSZ',
+        '$SYS.REQ.SERVER.PING.VARZ',
+        '$SYS.REQ.SERVER.X.KICK',
+        '$SYS.REQ.SERVER.X.RELOAD',
+      ],
+    ],
+  ],
+  neverSubscribe: [['events of the server', () => ['$SYS.>', '>']]],
+};
