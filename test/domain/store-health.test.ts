@@ -24,16 +24,15 @@ describe('the health of a store', () => {
     for (const server of [{}, { cluster: 'c' }, { ver: '2.12.0' }]) {
       expect(readHealth(reply({ status: 'error', errors: [error] }, server))).toEqual({ kind: 'told', stopped });
     }
-    const account = { status: 'error', errors: [{ type: 'ACCOUNT', account: 'A', error: 'JetStream is not enabled' }] };
-    expect(readHealth(reply(account))).toEqual({
-      kind: 'told',
-      stopped: [{ store: 'account', why: 'JetStream is not enabled' }],
-    });
   });
 
   it.each([
     ['a server that is not known to tell', reply(OK, { ver: '2.13.9' })],
     ['one of a cluster, which answers for itself alone', reply(OK, { cluster: 'c' })],
+    [
+      'an account that has no store yet',
+      reply({ status: 'error', errors: [{ type: 'ACCOUNT', account: 'A', error: 'JetStream account "A" not found' }] }),
+    ],
     ['trouble that is no stream’s', reply({ status: 'unavailable', error: 'JetStream is not current' })],
     ['an answer of another shape', { error: { code: 400 } }],
     ['no answer', undefined],

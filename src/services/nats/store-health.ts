@@ -9,7 +9,7 @@ import { readJson, shaped } from '../../domain/message.ts';
 import { isAtLeast, TELLS_STOPPED_STORES } from '../../domain/versions.ts';
 import { parseDriverError } from './driver-errors.ts';
 
-/** `store`: name of a stream; for trouble that is not one stream's, what kind of thing has it. */
+/** `store`: name of a stream. */
 export interface StoppedStore {
   readonly store: string;
   readonly why: string;
@@ -52,12 +52,14 @@ export function readHealth(reply: unknown): StoreHealth {
   const read = shaped(healthSchema, reply);
   if (read === undefined) return { kind: 'unknown', why: 'the broker gave no answer that can be read' };
   const { server, data } = read;
-  const stopped = (data.errors ?? []).map(({ type, stream, error }) => ({
-    store: stream ?? type.toLowerCase(),
-    why: error.replace(WRITE_ERROR, ''),
-  }));
+  const errors = data.errors ?? [];
+  const stopped = errors.flatMap(({ type, stream, error }) =>
+    type === 'STREAM' && stream !== undefined ? [{ store: stream, why: error.replace(WRITE_ERROR, '') }] : [],
+  );
   if (stopped.length > 0) return { kind: 'told', stopped };
-  if (data.status !== 'ok') return { kind: 'unknown', why: data.error ?? `the broker says "${data.status}"` };
+  // An account without a store yet is an error to the server too.
+  if (data.status !== 'ok')
+    return { kind: 'unknown', why: errors[0]?.error ?? data.error ?? `the broker says "${data.status}"` };
   if (server.cluster !== undefined) {
     return { kind: 'unknown', why: 'one server of a cluster answers for itself alone' };
   }
