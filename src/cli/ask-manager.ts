@@ -10,7 +10,7 @@ import { managerHandlers } from '../manager/manager-work.ts';
 import { MANAGER_ENDPOINT } from '../manager/process.ts';
 import { openWorkstation } from '../manager/workstation.ts';
 import { managerIdentity } from '../services/local/manager-identity.ts';
-import { parseDriverError } from '../services/nats/driver-errors.ts';
+import { parseDriverError, wordsOfFailure } from '../services/nats/driver-errors.ts';
 import { readRow } from '../services/nats/rows.ts';
 import type { Journal } from '../services/ports.ts';
 import { CLI_PRINCIPAL, isOpen, withRights } from './open-mesh.ts';
@@ -33,7 +33,7 @@ export async function askManager<O extends ManagerOp>(
   const answered = await withRights(place, 'operator', async ({ connection }) => {
     const lease = await readRow({ connection, bucket: buckets(place.space).manager, key: LEASE_KEY });
     // Unknown is not gone: the work of a manager that serves is not done beside it.
-    if (lease.kind === 'failed') throw new Plane3Error('manager.unknown', { reason: JSON.stringify(lease.failure) });
+    if (lease.kind === 'failed') throw new Plane3Error('manager.unknown', { reason: wordsOfFailure(lease.failure) });
     if (lease.kind === 'absent') return undefined;
     const subject = managerSubject(place.space, CLI_PRINCIPAL);
     const from = { id: CLI_PRINCIPAL, name: CLI_PRINCIPAL.split('.')[1] };

@@ -3,6 +3,7 @@ import { Plane3Error } from '../domain/errors/catalogue.ts';
 import { readJson, shaped } from '../domain/message.ts';
 import { CHANNEL_DEFAULTS, type ChannelRow, channelRowSchema, effectiveClass } from '../domain/rows.ts';
 import { buckets, readChatSubject, streams } from '../domain/subjects.ts';
+import { wordsOfFailure } from '../services/nats/driver-errors.ts';
 import { listKeys, listSubjects, readRow } from '../services/nats/rows.ts';
 import { type Define, examples } from './frame.ts';
 import { type Opened, withRights } from './open-mesh.ts';
@@ -35,8 +36,8 @@ export const define: Define = (command, frame) => {
   examples(command, 'cotal channel list');
 };
 
-const fail = (what: string, failure: object): never => {
-  throw new Plane3Error('channel.list', { what, reason: JSON.stringify(failure) });
+const fail = (what: string, failure: { kind: string }): never => {
+  throw new Plane3Error('channel.list', { what, reason: wordsOfFailure(failure) });
 };
 
 async function rowsOf({ connection }: Opened, space: string): Promise<Map<string, ChannelRow>> {

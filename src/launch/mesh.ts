@@ -33,7 +33,7 @@ import { clearStopped, recordOther } from '../services/local/process-record.ts';
 import { startOf } from '../services/local/processes.ts';
 import { pushAccount } from '../services/nats/claims.ts';
 import { connectOnce } from '../services/nats/connect.ts';
-import { parseDriverError } from '../services/nats/driver-errors.ts';
+import { parseDriverError, wordsOfFailure } from '../services/nats/driver-errors.ts';
 import { provision } from '../services/nats/provision.ts';
 import { askStoreHealth, type StoreHealth } from '../services/nats/store-health.ts';
 import type { Journal } from '../services/ports.ts';
@@ -206,7 +206,7 @@ export class Mesh {
           throw new Plane3Error('up.differs', { space: this.#space, differences });
         }
         if (outcome.kind === 'failed') {
-          throw new Plane3Error('up.provision', { what: outcome.what, reason: JSON.stringify(outcome.failure) });
+          throw new Plane3Error('up.provision', { what: outcome.what, reason: wordsOfFailure(outcome.failure) });
         }
       } finally {
         await connection.close();
@@ -290,7 +290,7 @@ export class Mesh {
     try {
       const outcome = await pushAccount({ connection, accountJwt: keys.space.accountJwt });
       if (outcome.kind === 'accepted') return;
-      throw new Plane3Error('up.provision', { what: `space ${this.#space}`, reason: JSON.stringify(outcome) });
+      throw new Plane3Error('up.provision', { what: `space ${this.#space}`, reason: wordsOfFailure(outcome) });
     } finally {
       await connection.close();
     }

@@ -25,7 +25,7 @@ import { buckets, deliveryConsumer, readDeliveryConsumer, streams } from '../dom
 import { type Credential, newPair } from '../services/credential.ts';
 import type { OperatorKeys, SpaceKeys } from '../services/local/auth-store.ts';
 import { mint } from '../services/local/mint.ts';
-import { CONSUMER_NOT_FOUND, parseDriverError } from '../services/nats/driver-errors.ts';
+import { CONSUMER_NOT_FOUND, parseDriverError, wordsOfFailure } from '../services/nats/driver-errors.ts';
 import { listKeys, type RowWrite, readGuardedRow, writeRow } from '../services/nats/rows.ts';
 
 export interface AgentRequest {
@@ -120,7 +120,8 @@ export async function addAgent(asked: AgentRequest): Promise<AddedAgent> {
     await steps.done('making the delivery durable', () => makeDeliveryDurable({ connection, space, member }));
     const still = await readGate();
     if (still.kind === 'failed') steps.fail('reading the gate again', still.failure);
-    else if (still.revision !== gateRevision) steps.fail('reading the gate again', { gate: 'not as it was' });
+    else if (still.revision !== gateRevision)
+      steps.fail('reading the gate again', { kind: 'the gate is not as it was' });
   } catch (error) {
     // Nobody gets the credential, so its row says revoked, also where a retirement has looked before the row was there.
     const row = await readGuardedRow({ connection, bucket: bucket.auth, key: ledgerRow });
@@ -132,7 +133,7 @@ export async function addAgent(asked: AgentRequest): Promise<AddedAgent> {
     await steps.done(`${step}, and taking the durable away,`, () =>
       removeDeliveryDurable({ connection, space, member }),
     );
-    return steps.fail(step, { state: 'it was retired meanwhile' });
+    return steps.fail(step, { kind: 'it was retired meanwhile' });
   }
   return { member, principal, credential };
 }
@@ -196,8 +197,8 @@ async function nameIsFree(asked: {
 
 /** Turns what the broker did not do into the one error that names the step. */
 function stepsOf(principal: string) {
-  const fail = (step: string, why: object): never => {
-    throw new Plane3Error('agent.step', { principal, step, reason: JSON.stringify(why) });
+  const fail = (step: string, why: { kind: string }): never => {
+    throw new Plane3Error('agent.step', { principal, step, reason: wordsOfFailure(why) });
   };
   return {
     fail,

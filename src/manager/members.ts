@@ -6,6 +6,7 @@ import { readJson, shaped } from '../domain/message.ts';
 import { covers, principalOf } from '../domain/names.ts';
 import { memberRowSchema } from '../domain/rows.ts';
 import { buckets, chatOfChannel, readMemberRowKey } from '../domain/subjects.ts';
+import { type DriverFailure, wordsOfFailure } from '../services/nats/driver-errors.ts';
 import { listKeys, readGuardedRow, readRow } from '../services/nats/rows.ts';
 import type { Subscriber } from '../services/nats/subscribers.ts';
 
@@ -27,8 +28,8 @@ export async function durableMembers(of: {
 }): Promise<DurableMember[]> {
   const { connection, space, channel } = of;
   const bucket = buckets(space).members;
-  const fail = (what: string, failure: object): never => {
-    throw new Plane3Error('agent.list', { what, reason: JSON.stringify(failure) });
+  const fail = (what: string, failure: DriverFailure): never => {
+    throw new Plane3Error('agent.list', { what, reason: wordsOfFailure(failure) });
   };
   // The last segment of a channel and the owner share one token of the key, which no wildcard can take apart.
   const above = channel.split('.').slice(0, -1);
@@ -68,7 +69,7 @@ export async function subscribedTo(of: {
   const bucket = buckets(space).auth;
   const listed = await listKeys({ connection, bucket, filter: ledgerKey('*', '*') });
   if (listed.kind === 'failed')
-    throw new Plane3Error('agent.list', { what: 'the ledger', reason: JSON.stringify(listed.failure) });
+    throw new Plane3Error('agent.list', { what: 'the ledger', reason: wordsOfFailure(listed.failure) });
   const keys = new Map(listed.keys.map((key) => [key.slice(key.lastIndexOf('.') + 1), key]));
   const holders = await Promise.all(
     present.map(async ({ user }) => {

@@ -7,6 +7,7 @@ import { memberKey } from '../domain/names.ts';
 import { type AclState, readAcl } from '../domain/rows.ts';
 import { buckets } from '../domain/subjects.ts';
 import type { DriverFailure } from '../services/nats/driver-errors.ts';
+import { wordsOfFailure } from '../services/nats/driver-errors.ts';
 import { listKeys, readGuardedRow, readRow } from '../services/nats/rows.ts';
 
 export interface ListedAgent {
@@ -28,7 +29,7 @@ export async function listAgents(of: { connection: NatsConnection; space: string
   const { connection, space } = of;
   const bucket = buckets(space);
   const fail = (what: string, failure: DriverFailure): never => {
-    throw new Plane3Error('agent.list', { what, reason: JSON.stringify(failure) });
+    throw new Plane3Error('agent.list', { what, reason: wordsOfFailure(failure) });
   };
   const listed = await listKeys({ connection, bucket: bucket.auth, filter: headKey('*.*') });
   if (listed.kind === 'failed') return fail('the heads', listed.failure);

@@ -25,6 +25,24 @@ export type DriverFailure =
   | { kind: 'unauthorized' }
   | { kind: 'unexpected'; message: string };
 
+/** For a person: what the broker did not do, and its own number for it where it has one. */
+export function wordsOfFailure(failure: { readonly kind: string }): string {
+  const { kind, message, code, subject, operation, failure: inner } = { ...EMPTY, ...failure };
+  if (inner !== undefined) return wordsOfFailure(inner);
+  if (subject !== undefined)
+    return kind === 'denied' ? `${operation} on ${subject} was denied` : `${kind} on ${subject}`;
+  return message === undefined ? kind : `${message}${code === undefined ? '' : ` (${code})`}`;
+}
+interface Said {
+  readonly message?: string;
+  readonly code?: number | string;
+  readonly subject?: string;
+  readonly operation?: string;
+  /** What holds a failure of the broker has nothing else to say. */
+  readonly failure?: { readonly kind: string };
+}
+const EMPTY: Said = {};
+
 /** A lost compare-and-set has either of two numbers. */
 export const CONFLICT_CODES: readonly number[] = [10071, 10164];
 export const DUPLICATE_IN_BATCH = 10201;
