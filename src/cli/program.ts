@@ -38,12 +38,12 @@ export function addCommands(parent: Command, frame: Frame, entries = frame.comma
   });
 }
 
+const VALUED = withSharedOptions(new Command()).options.flatMap(({ required, long }) => (required ? [long] : []));
+
 /** The names of the command that these words name, as far as there is one; words before it may be values of shared options. */
 export function commandIn(argv: readonly string[], entries: readonly CommandEntry[]): readonly string[] {
   const words = argv[0] === 'help' ? argv.slice(1) : argv;
-  const at = words.findIndex(
-    (word, nth) => !word.startsWith('-') && !['--root', '--space'].includes(words[nth - 1] ?? ''),
-  );
+  const at = words.findIndex((word, nth) => !word.startsWith('-') && !VALUED.includes(words[nth - 1]));
   const entry = entries.find(({ name }) => name === words[at]);
   if (entry === undefined) return [];
   return [entry.name, ...commandIn(words.slice(at + 1), entry.commands ?? [])];

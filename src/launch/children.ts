@@ -46,8 +46,6 @@ export interface PlaneProbe {
   look(): Promise<Plane | undefined>;
   /** The manager whose lease row says ready. */
   manager(): Promise<{ incarnation: string } | undefined>;
-  /** The broker says that it has stopped a stream of the space. */
-  isStopped(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -71,7 +69,7 @@ export function childServices(options: ChildrenOptions): ChildServices {
       return seen !== undefined && (incarnation === undefined || seen.incarnation === incarnation);
     }
     const seen = await plane.look();
-    return seen !== undefined && servesAs(seen, incarnation) && !(await plane.isStopped());
+    return seen !== undefined && servesAs(seen, incarnation);
   };
 
   return {

@@ -260,9 +260,7 @@ export class Mesh {
   }
 
   /** Which streams of the space the broker has stopped. */
-  async storeHealth(): Promise<StoreHealth> {
-    const keys = this.#keys;
-    if (keys === undefined) return { kind: 'unknown', why: 'an open mesh has no credentials' };
+  async #storeHealth(keys: MeshKeys): Promise<StoreHealth> {
     const credential = await mint(keys, { profile: { profile: 'health' }, name: 'local.health' });
     const connection = await this.#dial(this.#url, credential);
     try {
@@ -276,7 +274,7 @@ export class Mesh {
   /** One that was adopted is not ours to start again. What it does not tell refuses nothing: the children are seen to serve. */
   async #takesWrites(pid: number): Promise<void> {
     if (this.#keys === undefined) return;
-    const health = await this.storeHealth();
+    const health = await this.#storeHealth(this.#keys);
     if (health.kind === 'unknown' || health.stopped.length === 0) return;
     throw new Plane3Error('up.store-stopped', { pid, stopped: wordsOfStopped(health.stopped) });
   }

@@ -39,10 +39,6 @@ export function planeProbe(of: { mesh: Mesh; space: string; timeoutMs: number })
         return undefined;
       }
     },
-    isStopped: async () => {
-      const health = await mesh.storeHealth().catch(() => undefined);
-      return health?.kind === 'told' && health.stopped.length > 0;
-    },
     close,
   };
 }

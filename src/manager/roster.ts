@@ -6,8 +6,7 @@ import { readJson } from '../domain/message.ts';
 import { memberKey } from '../domain/names.ts';
 import { type AclState, readAcl } from '../domain/rows.ts';
 import { buckets } from '../domain/subjects.ts';
-import type { DriverFailure } from '../services/nats/driver-errors.ts';
-import { wordsOfFailure } from '../services/nats/driver-errors.ts';
+import { type DriverFailure, wordsOfFailure } from '../services/nats/driver-errors.ts';
 import { listKeys, readGuardedRow, readRow } from '../services/nats/rows.ts';
 
 export interface ListedAgent {

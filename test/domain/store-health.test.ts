@@ -45,9 +45,9 @@ describe('the fact of a lease', () => {
   const held = (ageMs: number) =>
     ({ kind: 'held', holder: 'local.manager', incarnation: 'i', ready: true, ageMs }) as const;
 
-  it('is false of a row that has ended, which a store that takes no write keeps', () => {
+  it('is not good of a row that is older than its life, which a store that takes no write keeps', () => {
     expect(leaseFact('manager.lease', held(MANAGER_TTL_MS), MANAGER_TTL_MS).ok).toBe(true);
     const { ok, words } = leaseFact('manager.lease', held(MANAGER_TTL_MS + 1), MANAGER_TTL_MS);
-    expect([ok, words]).toEqual([false, 'ended: local.manager held it, written 10 s ago, for 10 s']);
+    expect([ok, words]).toEqual([null, 'unknown: the row of local.manager was written 10 s ago, and it lives 10 s']);
   });
 });
