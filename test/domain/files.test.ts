@@ -1,11 +1,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { writeAtomic } from '../../src/services/local/files.ts';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync('/tmp/plane3-files-');
+  folder = mkdtempSync(join(tmpdir(), 'plane3-files-'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
