@@ -20,6 +20,7 @@ export const systemInput = (of: {
         laneLimit: numbers.laneLimit,
         placingLimit: numbers.placingLimit,
         restingLimit: numbers.restingLimit,
+        inventory: { room: numbers.inventoryRoom },
         lane: {
           window: numbers.windowSize,
           retries: numbers.giveUpRetries,

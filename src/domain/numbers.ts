@@ -52,6 +52,8 @@ export const numbers = {
   placingLimit: 4,
   /** So many members that wait for their place at the start have both stores read once for all; fewer read each for itself. */
   inventoryFrom: 100,
+  /** Messages that the members of one such reading may have in all: some 32 MiB, if each of them had to be kept. */
+  inventoryRoom: 500_000,
   /** Lanes that may rest at a time; whoever rests longest makes room. */
   restingLimit: 128,
   /** How often the reader compares what is owed with what is handed off. */

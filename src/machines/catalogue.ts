@@ -10,6 +10,7 @@ import { evictionMachine } from './eviction.machine.ts';
 import { familyMachine } from './family.machine.ts';
 import { fanoutMachine } from './fanout.machine.ts';
 import { gateRepairMachine } from './gate-repair.machine.ts';
+import { inventoryMachine } from './inventory.machine.ts';
 import { laneMachine } from './lane.machine.ts';
 import { launcherMachine } from './launcher.machine.ts';
 import { leaseMachine } from './lease.machine.ts';
@@ -59,6 +60,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   { name: 'door', machine: doorMachine, restorable: false },
   { name: 'durable-membership', machine: durableMembershipMachine, restorable: false },
   { name: 'fanout', machine: fanoutMachine, restorable: false },
+  { name: 'inventory', machine: inventoryMachine, restorable: false },
   { name: 'lane', machine: laneMachine, restorable: false },
   { name: 'launcher', machine: launcherMachine, restorable: false },
   { name: 'lease', machine: leaseMachine, restorable: false },

@@ -12,7 +12,7 @@
  *
  * Longer than 300 lines: one chart, with the facts it hears in front of it.
  */
-import { assign, enqueueActions, raise, sendParent, setup } from 'xstate';
+import { assign, enqueueActions, raise, sendParent, sendTo, setup } from 'xstate';
 import { backOff } from '../domain/pacing.ts';
 import {
   answerOf,
@@ -26,10 +26,15 @@ import {
   reasonOf,
   surpriseOf,
 } from './effects.ts';
+import { type Counted, type InventoryEvent, type InventoryInput, inventoryMachine } from './inventory.machine.ts';
 import type { LaneEnd, LaneInput, LaneNudge, LaneReport } from './lane.facts.ts';
 import { laneMachine } from './lane.machine.ts';
 
-export type SurveyFact = { type: 'survey.made'; members: string[] } | { type: 'broker.silent' };
+/** `counted`: members for whom the stores are read together. */
+export type SurveyFact =
+  | { type: 'survey.made'; members: string[] }
+  | { type: 'survey.counted'; members: string[]; counted: Counted[] }
+  | { type: 'broker.silent' };
 export type ConfirmationFact =
   | { type: 'confirmations.bound' }
   /** Confirmed copies by member; `count` is how many of them the member's lane knew. */
@@ -59,6 +64,7 @@ export interface ReaderInput {
   /** Lanes that may rest at a time; beyond them the one that has rested longest is let go. */
   readonly restingLimit: number;
   readonly lane: Omit<LaneInput, 'member'>;
+  readonly inventory: InventoryInput;
 }
 
 export interface ReaderContext extends ReaderInput {
@@ -90,6 +96,7 @@ const reader = setup({
     survey: asked<SurveyFact, { all: boolean }>('survey'),
     hearConfirmations: heard<ConfirmationFact, undefined>('hearConfirmations'),
     lane: laneMachine,
+    inventory: inventoryMachine,
   },
   actions: {
     told: raise(answerOf<ReaderEvent>()),
@@ -167,6 +174,13 @@ const reader = setup({
       const others = (all: readonly string[]) => all.filter((each) => each !== member);
       return { lanes, placing, resting: others(context.resting), waiting: [...others(context.waiting), member] };
     }),
+    readTogether: sendTo(
+      'inventory',
+      (_, { counted }: { counted: readonly Counted[] }): InventoryEvent => ({
+        type: 'members.counted',
+        members: counted,
+      }),
+    ),
     report: sendParent((_, report: ReaderReport) => report),
     /** Bound by the services: what the lane had in hand is dropped with it. */
     forgetLane: (_, _facts: { member: string; end?: LaneEnd }) => {},
@@ -177,7 +191,7 @@ const reader = setup({
   },
   guards: {
     isPlacing: ({ context }, { member }: { member: string }) => context.placing[member] === true,
-    isSurvey: (_, { effect }: { effect: string }) => effect === 'survey',
+    isOfAll: (_, { effect }: { effect: string }) => effect === 'survey' || effect === 'inventory',
     isLane: ({ context }, { effect }: { effect: string }) => memberOf(context, effect) !== undefined,
     comesToRest: ({ context }, { member, rests }: { member: string; rests?: number }) =>
       rests !== undefined && context.lanes[member]?.sent === rests,
@@ -206,6 +220,13 @@ const each = (members: readonly string[], nudge: LaneNudge) => ({
 const surveyed = {
   type: 'nudge',
   params: ({ event }: { event: { members: string[] } }) => each(event.members, { type: 'row.changed' }),
+} as const;
+const seen = {
+  'survey.made': { target: 'Reading', actions: ['forgetFailures', surveyed, 'seat'] },
+  'survey.counted': {
+    target: 'Reading',
+    actions: ['forgetFailures', surveyed, 'seat', { type: 'readTogether', params: fact }],
+  },
 } as const;
 
 export const readerMachine = reader.createMachine({
@@ -275,7 +296,15 @@ export const readerMachine = reader.createMachine({
   },
   states: {
     Listening: {
-      invoke: { id: 'hearConfirmations', src: 'hearConfirmations', onError: { actions: 'lost' } },
+      invoke: [
+        { id: 'hearConfirmations', src: 'hearConfirmations', onError: { actions: 'lost' } },
+        {
+          id: 'inventory',
+          src: 'inventory',
+          input: ({ context }) => context.inventory,
+          onError: { actions: 'faulted' },
+        },
+      ],
       initial: 'Binding',
       states: {
         /** Confirmations are listened for before anything is looked at, so that none falls between. */
@@ -286,7 +315,7 @@ export const readerMachine = reader.createMachine({
         Surveying: {
           invoke: { id: 'survey', src: 'survey', input: { all: true }, ...ends },
           on: {
-            'survey.made': { target: 'Reading', actions: ['forgetFailures', surveyed, 'seat'] },
+            ...seen,
             'broker.silent': { target: '#reader.BackingOff', actions: 'countFailure' },
           },
         },
@@ -299,7 +328,7 @@ export const readerMachine = reader.createMachine({
           tags: 'serving',
           invoke: { id: 'survey', src: 'survey', input: { all: false }, ...ends },
           on: {
-            'survey.made': { target: 'Reading', actions: [surveyed, 'seat'] },
+            ...seen,
             'broker.silent': 'Reading',
           },
         },
@@ -310,7 +339,7 @@ export const readerMachine = reader.createMachine({
           actions: ['countFailure', { type: 'tellLost', params: fact }, { type: 'report', params: fact }],
         },
         'effect.failed': {
-          guard: { type: 'isSurvey', params: fact },
+          guard: { type: 'isOfAll', params: fact },
           target: 'BackingOff',
           actions: 'countFailure',
         },

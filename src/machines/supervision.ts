@@ -60,6 +60,7 @@ export const supervision: readonly Root[] = [
             restart: 'always',
             about: 'lanes where something is pending',
             children: [
+              { name: 'inventory', restart: 'always', about: 'one reading for all that wait for their place' },
               { name: 'lane', restart: 'per-item', per: 'member', about: 'authorize, hand off, await, remove' },
             ],
           },

@@ -11,6 +11,7 @@ import {
   type RouteFact,
   type SettleFact,
 } from '../machines/fanout.machine.ts';
+import { type HandedFact, inventoryMachine, type RoundFact as RoundReadFact } from '../machines/inventory.machine.ts';
 import type {
   AuthorizeFact,
   MarkFact,
@@ -86,11 +87,24 @@ export function bindLane({ period, journal, numbers }: DeliveryServices) {
   });
 }
 
+export function bindInventory({ period, journal }: DeliveryServices) {
+  return inventoryMachine.provide({
+    actors: {
+      readRound: ask<RoundReadFact, { members: readonly string[] }>(({ members }, signal) =>
+        period().inventory.read(members, signal),
+      ),
+      handOut: ask<HandedFact, undefined>((_, signal) => period().inventory.handOut(signal)),
+    },
+    actions: { tellFailed: (_, facts) => journal.tell('daemon.fault', { stack: facts.message, ...facts }) },
+  });
+}
+
 export function bindReader(services: DeliveryServices) {
   const { period, tally, journal, numbers } = services;
   return readerMachine.provide({
     actors: {
       lane: bindLane(services),
+      inventory: bindInventory(services),
       survey: ask<SurveyFact, { all: boolean }>((of) => period().survey.make(of)),
       hearConfirmations: listen<ConfirmationFact, undefined>((tell) => {
         const serving = period();

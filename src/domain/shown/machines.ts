@@ -36,10 +36,12 @@ export const contextReviews: Readonly<Record<string, ContextReview>> = {
       'placing',
       'resting',
       'restingLimit',
+      'inventory',
       'started',
       'failures',
     ],
   },
+  inventory: { shown: ['room', 'round', 'later'] },
   lane: {
     shown: [
       ...[

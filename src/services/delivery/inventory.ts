@@ -1,26 +1,20 @@
 /**
- * An inventory: both stores read once, from the front to the end, for all members whose lanes would look for their place at
- * the start. A lane that reads by itself has the broker search the streams for one member's messages among everybody's, so
- * that a start would cost members times backlog (docs/decisions/inventory.md).
+ * What one round of the inventory machine reads: both stores once, from the front to the end, for all of its members. A lane
+ * that reads by itself has the broker search the streams for one member's messages among everybody's, so that a start would
+ * cost members times backlog (docs/decisions/inventory.md).
  *
- * What `take` gives was so after `begin`, and nothing of the member's has changed since but what is told with it: copies of
- * which it was heard that they were settled (`early`), and what was stored above `found.lookedTo`. For only a member's own lane
- * stores or takes back its copies and removes its entries, and every lane takes before it does anything, whether there is
- * something to be had or not. So nobody needs to wait: to whom something happens before, has a lane that reads by itself; the
- * others are told of when their share is read, or when it is known that it will not be, because the broker is silent, or gives
- * sequences out again. Then all of it is thrown away, and each reads by itself.
+ * What `take` gives was so after `read` began, and nothing of the member's has changed since but what is told with it: copies
+ * of which it was heard that they were settled (`early`), and what was stored above `found.lookedTo`. For only a member's own
+ * lane stores or takes back its copies and removes its entries, and every lane takes before it does anything, whether there is
+ * something to be had or not. So nobody needs to wait: to whom something happens before, has a lane that reads by itself.
  */
-import type { PlannedEntry } from '../../domain/lane-plan.ts';
-import type { LaneMark } from '../../domain/rows.ts';
-import type { Copies, Entries, HeldCopy, HeldEntry, Rows } from '../ports.ts';
+import type { Copies, Entries, Rows } from '../ports.ts';
 import type { HowSettled } from './desk.ts';
-import { type Found, handedUpTo } from './found.ts';
 import { memberOf } from './judge.ts';
+import { Share, type Taken } from './share.ts';
 
 /** Messages in a page: of all members together. */
 const PAGE = 500;
-/** Messages of the members of one round, at most: some 32 MiB, if all of them had to be kept. */
-const ROOM = 500_000;
 
 export interface InventoryPorts {
   readonly entries: Entries;
@@ -31,100 +25,58 @@ export interface InventoryPorts {
   readonly inventoryFrom: number;
   /** Whether the member has a lane, which may change what the stores hold. */
   readonly isLiving: (member: string) => boolean;
-  /** Their lanes may look for their place now. */
-  readonly placing: (members: string[]) => void;
 }
 
-/** A member, and how many messages the stores have for it. */
-export interface Counted {
-  readonly key: string;
-  readonly messages: number;
-}
+type Handed = { type: 'round.taken' } | { type: 'round.void'; members: string[] };
 
 export class Inventory {
   readonly #ports: InventoryPorts;
-  readonly #room: number;
-  /** Members of later rounds, in their order. */
-  #later: Counted[] = [];
-  /** Of the members of this round whose lanes did not come yet. */
-  #shares = new Map<string, Share>();
-  #isRead = false;
-  /** Highest sequence of INBOX that was looked at. */
-  #lookedTo = 0;
-  /** Ends the wait for the last lane of the round. */
-  #emptied = () => {};
+  #round: Round | undefined;
 
-  constructor(ports: InventoryPorts, { room = ROOM } = {}) {
+  constructor(ports: InventoryPorts) {
     this.#ports = ports;
-    this.#room = room;
   }
 
-  /**
-   * Reads for these members, in their order, as many at a time as there is room for. Answers who will be told of; the others
-   * have a lane, or are so few that they read by themselves. What was begun before is thrown away.
-   */
-  begin(members: readonly Counted[]): ReadonlySet<string> {
-    this.clear();
-    const placeless = members.filter(({ key }) => !this.#ports.isLiving(key));
-    if (placeless.length < this.#ports.inventoryFrom) return new Set();
-    this.#later = [...placeless];
-    void this.#read();
-    return new Set(placeless.map(({ key }) => key));
-  }
-
-  async #read(): Promise<void> {
-    while (this.#later.length > 0) {
-      const shares = this.#nextRound();
-      this.#shares = shares;
-      // A surprise is met again, and told, by the lanes that then read by themselves.
-      const isRead = await this.#lookThrough(shares).catch(() => false);
-      if (this.#shares !== shares) return;
-      if (!isRead) return this.#giveUp();
-      this.#isRead = true;
-      this.#ports.placing([...shares.keys()]);
-      if (shares.size > 0) await new Promise<void>((emptied) => (this.#emptied = emptied));
-      if (this.#shares !== shares) return;
-      this.#isRead = false;
-      this.#lookedTo = 0;
+  /** Reads for those who have no lane; what was read before is thrown away. `signal`: nobody waits for it any more. */
+  async read(members: readonly string[], signal: AbortSignal) {
+    const { isLiving, window } = this.#ports;
+    const round = new Round(
+      members.filter((key) => !isLiving(key)),
+      2 * window,
+    );
+    this.#round = round;
+    signal.addEventListener('abort', () => this.#drop(round));
+    try {
+      const isRead = await this.#lookThrough(round);
+      const left = [...round.leftOut, ...round.shares.keys()];
+      if (isRead) round.readTo = round.lookedTo;
+      return { type: isRead ? 'round.read' : 'round.unread', members: left } as const;
+    } finally {
+      if (round.readTo === undefined) this.#drop(round);
     }
   }
 
-  #nextRound(): Map<string, Share> {
-    const { window, isLiving } = this.#ports;
-    const round = new Map<string, Share>();
-    for (let room = this.#room; ; this.#later.shift()) {
-      const [next] = this.#later;
-      // Of one member two windows at the most are kept, of each store.
-      room -= Math.min(next?.messages ?? 0, 4 * window);
-      if (next === undefined || (room < 0 && round.size > 0)) return round;
-      if (!isLiving(next.key)) round.set(next.key, new Share(2 * window));
-    }
-  }
-
-  /** Everybody reads by himself. */
-  #giveUp(): void {
-    const left = [...this.#shares.keys(), ...this.#later.map(({ key }) => key)];
-    this.clear();
-    if (left.length > 0) this.#ports.placing(left);
+  /** Until every lane has taken what is its own, or nobody may any more. */
+  async handOut(signal: AbortSignal): Promise<Handed> {
+    const round = this.#round;
+    if (round === undefined || round.shares.size === 0) return { type: 'round.taken' };
+    signal.addEventListener('abort', () => this.#drop(round));
+    return round.ended;
   }
 
   /** Copies first, then marks, then entries, as a lane reads them. False: it came no further, or it is worth nothing any more. */
-  async #lookThrough(shares: Map<string, Share>): Promise<boolean> {
-    const { entries, copies, rows, inventoryFrom, placing } = this.#ports;
+  async #lookThrough(round: Round): Promise<boolean> {
+    const { entries, copies, rows, inventoryFrom } = this.#ports;
     // As in `askFor`; where the barrier does not stand, each lane sees for itself.
     if ((await copies.barrier()).kind !== 'stands') return false;
-    const isWorthIt = () => this.#shares === shares && shares.size >= inventoryFrom;
-    const leaveOut = (key: string) => {
-      shares.delete(key);
-      placing([key]);
-    };
+    const isWorthIt = () => this.#round === round && round.shares.size >= inventoryFrom;
     for (let after = 0, more = true; more; ) {
       const page = isWorthIt() ? await copies.pageOfAll({ after, limit: PAGE }) : undefined;
-      if (page?.kind !== 'read' || this.#shares !== shares) return false;
-      for (const { key, held } of page.held) if (shares.get(key)?.takeCopy(held) === false) leaveOut(key);
+      if (page?.kind !== 'read' || this.#round !== round) return false;
+      for (const { key, held } of page.held) round.keep(key, (share) => share.takeCopy(held));
       ({ upTo: after, more } = page);
     }
-    const members = [...shares];
+    const members = [...round.shares];
     const marks = await Promise.all(members.map(([key]) => rows.mark({ member: memberOf(key) })));
     let wanted = 0;
     for (const [i, [, share]] of members.entries()) {
@@ -132,102 +84,71 @@ export class Inventory {
       if (marked?.kind !== 'read') return false;
       wanted = Math.max(wanted, share.marked(marked.mark, marked.storedAt));
     }
-    for (let more = true; more && this.#lookedTo < wanted; ) {
-      const page = isWorthIt() ? await entries.pageOfAll({ after: this.#lookedTo, limit: PAGE }) : undefined;
-      if (page?.kind !== 'read' || this.#shares !== shares) return false;
-      for (const { key, held } of page.held) if (shares.get(key)?.takeEntry(held) === false) leaveOut(key);
-      this.#lookedTo = page.upTo;
+    for (let more = true; more && round.lookedTo < wanted; ) {
+      const page = isWorthIt() ? await entries.pageOfAll({ after: round.lookedTo, limit: PAGE }) : undefined;
+      if (page?.kind !== 'read' || this.#round !== round) return false;
+      for (const { key, held } of page.held) round.keep(key, (share) => share.takeEntry(held));
+      round.lookedTo = page.upTo;
       more = page.more;
     }
     return true;
   }
 
   /** The member's lane looks for its place: what there is for it, once; undefined: it has to ask the stores. */
-  take(key: string): { found: Found; early: ReadonlyMap<number, HowSettled> } | undefined {
-    const share = this.#shares.get(key);
-    this.#shares.delete(key);
-    const taken = share !== undefined && this.#isRead ? share.taken(this.#lookedTo) : undefined;
-    if (this.#shares.size === 0) this.#emptied();
-    return taken;
+  take(key: string): Taken | undefined {
+    const round = this.#round;
+    const share = round?.shares.get(key);
+    if (round === undefined || share === undefined) return undefined;
+    round.shares.delete(key);
+    if (round.readTo === undefined) return undefined;
+    if (round.shares.size === 0) {
+      this.#drop(round);
+      round.end({ type: 'round.taken' });
+    }
+    return share.taken(round.readTo);
   }
 
   /** A copy was settled. */
   hear(key: string, copySeq: number, how: HowSettled): void {
-    this.#shares.get(key)?.early.set(copySeq, how);
+    this.#round?.shares.get(key)?.early.set(copySeq, how);
   }
 
   /** INBOX gave out this sequence just now: had it done so before, what was read of it is not what is there. */
   given(seq: number): void {
-    if (seq <= this.#lookedTo) this.#giveUp();
+    const round = this.#round;
+    if (round === undefined || seq > round.lookedTo) return;
+    this.#drop(round);
+    round.end({ type: 'round.void', members: [...round.shares.keys()] });
   }
 
-  clear(): void {
-    this.#later = [];
-    this.#shares = new Map();
-    this.#isRead = false;
-    this.#lookedTo = 0;
-    this.#emptied();
+  #drop(round: Round): void {
+    if (this.#round === round) this.#round = undefined;
   }
 }
 
-/** What is one member's. */
-class Share {
-  readonly early = new Map<number, HowSettled>();
-  readonly #limit: number;
-  readonly #copies: HeldCopy[] = [];
-  readonly #entries: PlannedEntry[] = [];
-  readonly #foreign: HeldEntry[] = [];
-  /** The copies' post by INBOX sequence of the entry; NaN, which is no post, where copies of one entry differ. */
-  readonly #posts = new Map<number, number>();
-  #mark: LaneMark = { handedTo: 0 };
-  #markedAt = 0;
-  #upTo = 0;
-  /** The first entry above the last that was handed off. */
-  #above: number | undefined;
+/** What is being read, and then handed out. */
+class Round {
+  /** Of the members whose lanes did not come yet. */
+  readonly shares: Map<string, Share>;
+  /** For whom there is more than a lane leaves behind: they read by themselves. */
+  readonly leftOut: string[] = [];
+  /** Highest sequence of INBOX that was looked at. */
+  lookedTo = 0;
+  /** The same, when all of it was read. */
+  readTo: number | undefined;
+  end: (fact: Handed) => void = () => {};
+  readonly ended = new Promise<Handed>((end) => (this.end = end));
 
-  /** `limit`: copies, and entries without one, that are kept. */
-  constructor(limit: number) {
-    this.#limit = limit;
+  /** `limit`: messages that are kept of a member. */
+  constructor(members: readonly string[], limit: number) {
+    this.shares = new Map(members.map((key) => [key, new Share(limit)]));
   }
 
-  /** False: there are more of them than a lane leaves behind. */
-  takeCopy(copy: HeldCopy): boolean {
-    this.#copies.push(copy);
-    const { entrySeq, post } = copy;
-    this.#posts.set(entrySeq, (this.#posts.get(entrySeq) ?? post) === post ? post : Number.NaN);
-    return this.#copies.length <= this.#limit;
-  }
-
-  /** Answers up to where the member's entries are wanted. */
-  marked(mark: LaneMark, markedAt: number): number {
-    this.#mark = mark;
-    this.#markedAt = markedAt;
-    this.#upTo = handedUpTo(mark, this.#copies);
-    return this.#upTo;
-  }
-
-  takeEntry(held: HeldEntry): boolean {
-    const { seq, storedAt, entry } = held;
-    if (seq > this.#upTo) {
-      this.#above ??= seq;
-      return true;
-    }
-    if (entry === undefined) this.#foreign.push(held);
-    if (entry === undefined || this.#posts.get(seq) !== entry.seq)
-      this.#entries.push({ seq, storedAt, post: entry?.seq });
-    return this.#entries.length <= this.#limit;
-  }
-
-  taken(lookedTo: number) {
-    const found: Found = {
-      copies: this.#copies,
-      mark: this.#mark,
-      markedAt: this.#markedAt,
-      entries: this.#entries,
-      foreign: this.#foreign,
-      lookedTo: this.#above === undefined ? lookedTo : this.#above - 1,
-      more: this.#above !== undefined,
-    };
-    return { found, early: this.early };
+  /** A message of this member's. `take` answers whether there is room for more of them. */
+  keep(key: string, take: (share: Share) => boolean): void {
+    const share = this.shares.get(key);
+    if (share === undefined || take(share)) return;
+    this.shares.delete(key);
+    this.leftOut.push(key);
   }
 }

@@ -94,17 +94,15 @@ export class ServingPeriod {
     const shared = { ...ports, ...setting, index: this.index, owed, reviews: this.#reviews, shortfalls, doubt };
     const maxPayload = () => ports.maxPayload();
     const owe = (members: string[]) => tell({ type: 'members.owed', members });
-    this.inventory = new Inventory({ ...shared, isLiving: (key) => this.desks.isLiving(key), placing: owe });
+    const isLiving = (member: string) => this.desks.isLiving(member);
+    this.inventory = new Inventory({ ...shared, isLiving });
     this.lanes = new LaneWork({ ...shared, maxPayload, inventory: this.inventory }, this.desks);
     this.withdrawals = new Withdrawals(shared, this.desks);
     this.copier = new Copier({ ...shared, lanes: this.lanes });
     const isFull = (member: string) => this.desks.isFull(member, setting.window);
     this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier, isFull }, of.unsettled);
-    this.survey = new Survey({
-      ...shared,
-      inventory: (members) => this.inventory.begin(members),
-      passedOver: (member) => void this.#review(member, { again: true }),
-    });
+    const passedOver = (member: string) => void this.#review(member, { again: true });
+    this.survey = new Survey({ ...shared, isLiving, passedOver });
     this.memberships = new MembershipWork({
       ...shared,
       copier: this.copier,
@@ -196,7 +194,6 @@ export class ServingPeriod {
     this.#reviews.clear();
     this.#sightings.clear();
     this.desks.clear();
-    this.inventory.clear();
     void this.#watch?.stop();
     return this.fanout.unsettled();
   }

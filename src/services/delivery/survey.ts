@@ -4,7 +4,6 @@
  */
 import type { Copies, Entries, Journal } from '../ports.ts';
 import type { Tally } from '../tally.ts';
-import type { Counted } from './inventory.ts';
 import { Suspicions } from './passed-over.ts';
 
 export interface SurveyPorts {
@@ -15,8 +14,10 @@ export interface SurveyPorts {
   readonly window: number;
   /** What a resting lane remembers is not to be relied on: the store says otherwise. */
   readonly doubt: (member: string) => void;
-  /** Begins to look for the place of these members at once; answers who will be told of when that is done. */
-  readonly inventory: (members: readonly Counted[]) => ReadonlySet<string>;
+  /** Fewer members than this read by themselves. */
+  readonly inventoryFrom: number;
+  /** Whether the member has a lane. */
+  readonly isLiving: (member: string) => boolean;
   /** The member's durable left copies behind: its lane has to look at them. */
   readonly passedOver: (member: string) => void;
 }
@@ -24,8 +25,6 @@ export interface SurveyPorts {
 export class Survey {
   readonly #ports: SurveyPorts;
   readonly #suspicions: Suspicions;
-  /** Surveys of everybody that were begun. */
-  #turn = 0;
   /** Members for whom the last survey saw something to do. */
   #behind: ReadonlySet<string> = new Set();
   /** What a member's figures were when it was last sent to its lane. */
@@ -37,7 +36,8 @@ export class Survey {
   }
 
   /**
-   * `all`: everybody who is owed something or holds a copy, but for those whom the inventory tells of. Otherwise those for
+   * `all`: everybody who is owed something or holds a copy; those for whom an inventory is to read are counted (a member's
+   * messages as two windows of each store at the most: more are not kept), not named. Otherwise those for
    * whom there is something to do (not every entry has its copy, or the other way round), and was at the last survey, too:
    * what is on its way right now is on its way to their lanes. Nobody is named twice for the same figures. A member whose
    * window is full waits for its own confirmations: there is nothing to do for it, however much is pending. Who is owed least
@@ -45,13 +45,12 @@ export class Survey {
    * waiting who are there.
    */
   async make({ all }: { all: boolean }) {
-    const { entries, copies, window, doubt, inventory } = this.#ports;
-    const turn = all ? ++this.#turn : 0;
+    const { entries, copies, window, doubt } = this.#ports;
     const [owed, held] = await Promise.all([entries.counts({}), copies.counts({})]);
     if (owed.kind === 'silent' || held.kind === 'silent') return { type: 'broker.silent' } as const;
     await this.#removeForeign('INBOX', entries, owed);
     await this.#removeForeign('DLV', copies, held);
-    const named: (Counted & { owed: number })[] = [];
+    const named: { key: string; owed: number; messages: number }[] = [];
     const behind = new Set<string>();
     const sent = new Map<string, string>();
     for (const key of new Set([...owed.counts.keys(), ...held.counts.keys()])) {
@@ -62,18 +61,24 @@ export class Survey {
       if (isBehind) behind.add(key);
       const isKnown = this.#sent.get(key) === figure;
       const isNamed = all || (isBehind && this.#behind.has(key) && !isKnown);
-      if (isNamed) named.push({ key, owed: entriesNow, messages: entriesNow + copiesNow });
+      if (isNamed) named.push({ key, owed: entriesNow, messages: Math.min(entriesNow + copiesNow, 4 * window) });
       if (isNamed || isKnown) sent.set(key, figure);
     }
     named.sort((a, b) => a.owed - b.owed);
     for (const { key } of named) doubt(key);
-    // One that was overtaken is not listened to, and knows less.
-    const later = all && turn === this.#turn ? inventory(named) : undefined;
-    const members = named.map(({ key }) => key).filter((key) => later?.has(key) !== true);
     this.#behind = behind;
     this.#sent = sent;
-    if (!all) for (const key of await this.#suspicions.confirm(held.counts)) this.#ports.passedOver(key);
-    return { type: 'survey.made', members } as const;
+    if (all) return this.#forAll(named);
+    for (const key of await this.#suspicions.confirm(held.counts)) this.#ports.passedOver(key);
+    return { type: 'survey.made', members: named.map(({ key }) => key) } as const;
+  }
+
+  /** Members without a lane are only counted where they are many: what lies there is read once for all of them. */
+  #forAll(named: readonly { key: string; messages: number }[]) {
+    const { inventoryFrom, isLiving } = this.#ports;
+    const counted = named.filter(({ key }) => !isLiving(key)).map(({ key, messages }) => ({ key, messages }));
+    if (counted.length < inventoryFrom) return { type: 'survey.made', members: named.map(({ key }) => key) } as const;
+    return { type: 'survey.counted', members: named.map(({ key }) => key).filter(isLiving), counted } as const;
   }
 
   /** The member's lane is gone: the next survey sends it again if there is something to do, whatever its figures were. */

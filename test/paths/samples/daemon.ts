@@ -13,7 +13,7 @@ export const samples = samplesOf(daemonMachine, {
     only: {
       lease: { holder: 'd1', incarnation: 'i1', standby: false },
       nameWaitMs: 60_000,
-      reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane },
+      reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane, inventory: { room: 100 } },
     },
   },
   events: [

@@ -7,6 +7,7 @@ type Context = ContextFrom<typeof readerMachine>;
 type ReaderStep = Step<Context>;
 
 const lane = { window: 256, removalBatch: 64, retries: 10, backOffMs: 250, backOffLimitMs: 30_000 };
+const inventory = { room: 100 };
 const members = (...names: string[]) => names;
 
 /** Who is nudged by a fact, and by what. */
@@ -17,6 +18,7 @@ function nudgesOf({ fact }: ReaderStep): { member: string; nudge: string; count?
       return each(fact.members, 'entries.arrived');
     case 'rows.changed':
     case 'survey.made':
+    case 'survey.counted':
       return each(fact.members, 'row.changed');
     case 'review.asked':
       return each([fact.member], 'review.asked');
@@ -31,19 +33,20 @@ function nudgesOf({ fact }: ReaderStep): { member: string; nudge: string; count?
   }
 }
 const isNudge = (step: ReaderStep) =>
-  step.heard('members.owed', 'rows.changed', 'survey.made', 'review.asked', 'confirmations.came');
+  step.heard('members.owed', 'rows.changed', 'survey.made', 'survey.counted', 'review.asked', 'confirmations.came');
 const sentTo = ({ effects }: ReaderStep, id: string | undefined) =>
   effects.flatMap((effect) => (effect.kind === 'send' && effect.to === id ? [effect.event] : []));
 const lanesOf = (context: Context) => Object.keys(context.lanes ?? {});
 /** Reviews that a member waits with; undefined where it does not wait. */
 const waitsWith = ({ waiting, reviews }: Context, member: string) =>
   waiting.includes(member) ? (reviews[member] ?? 0) : undefined;
-const isOwnFailure = (step: ReaderStep) => step.from === 'survey' && step.heard('effect.failed');
+const isOwnFailure = (step: ReaderStep) =>
+  (step.from === 'survey' || step.from === 'inventory') && step.heard('effect.failed');
 
 export const samples = samplesOf(readerMachine, {
   inputs: {
-    'room for one': { laneLimit: 1, placingLimit: 2, restingLimit: 1, lane },
-    'room for two, one by one': { laneLimit: 2, placingLimit: 1, restingLimit: 1, lane },
+    'room for one': { laneLimit: 1, placingLimit: 2, restingLimit: 1, lane, inventory },
+    'room for two, one by one': { laneLimit: 2, placingLimit: 1, restingLimit: 1, lane, inventory },
   },
   events: [
     { type: 'confirmations.bound' },
@@ -64,6 +67,7 @@ export const samples = samplesOf(readerMachine, {
     survey: [
       { type: 'survey.made', members: members('a', 'b') },
       { type: 'survey.made', members: members() },
+      { type: 'survey.counted', members: members('b'), counted: [{ key: 'a', messages: 3 }] },
       { type: 'broker.silent' },
     ],
   },
@@ -124,7 +128,7 @@ export const samples = samplesOf(readerMachine, {
       when: (step) =>
         step.elapsed === 'surveyEvery' ||
         (step.before.is('Listening.Comparing') && step.heard('broker.silent', 'survey.made')) ||
-        (step.before.is('Listening.Surveying') && step.heard('survey.made')),
+        (step.before.is('Listening.Surveying') && step.heard('survey.made', 'survey.counted')),
       holds: (step) =>
         step.elapsed === 'surveyEvery'
           ? step.started('survey')?.all === false || 'it is not asked'
@@ -133,8 +137,24 @@ export const samples = samplesOf(readerMachine, {
     {
       clause: 'R1',
       says: 'a first survey that was made forgets the failures before it',
-      when: (step) => step.before.is('Listening.Surveying') && step.heard('survey.made'),
+      when: (step) => step.before.is('Listening.Surveying') && step.heard('survey.made', 'survey.counted'),
       holds: ({ after }) => after.context.failures === 0 || 'the pauses stay long',
+    },
+    {
+      clause: 'R8',
+      says: 'who was counted is given to the inventory, and to no lane',
+      when: (step) => step.heard('survey.counted'),
+      holds: (step) => {
+        const { counted } = step.fact;
+        const isGiven = sentTo(step, 'inventory').some(
+          (event) => event.type === 'members.counted' && JSON.stringify(event.members) === JSON.stringify(counted),
+        );
+        const { before, after } = step;
+        const isNamed = counted.some(
+          ({ key }: { key: string }) => after.context.waiting.includes(key) && !before.context.waiting.includes(key),
+        );
+        return (isGiven && after.running('inventory') && !isNamed) || 'nobody reads for them, or twice';
+      },
     },
     {
       clause: 'R9',

@@ -19,7 +19,7 @@ export const samples = samplesOf(systemMachine, {
       daemon: {
         lease: { holder: 'd1', incarnation: 'i1', standby: false },
         nameWaitMs: 60_000,
-        reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane },
+        reader: { laneLimit: 100, placingLimit: 10, restingLimit: 10, lane, inventory: { room: 100 } },
       },
       brokerWatch: { connection: 1, windowMs: 15_000, backstopMs: 60_000 },
       credential: { connection: 1, backstopMs: 60_000 },

@@ -68,6 +68,7 @@ export class World {
           // Not drawn: the kept seeds mean what they meant.
           restingLimit: 1 + (seed % 3),
           inventoryFrom: 1 + (seed % 4),
+          inventoryRoom: 1 + (seed % 40),
           giveUpRetries: 1 + this.random.below(3),
         }
       : {};

@@ -1,0 +1,4 @@
+import { provesPaths } from '../support/paths/prove.ts';
+import { samples } from './samples/inventory.ts';
+
+provesPaths('inventory', samples);
