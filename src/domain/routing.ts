@@ -29,6 +29,8 @@ export type MentionMiss = 'nobody' | 'ambiguous' | 'not-covered';
 
 export interface Route {
   readonly class: DeliveryClass;
+  /** Whether names decided it: who has a name, and may read, is only known as far as ACL rows were told. */
+  readonly isByName: boolean;
   readonly targets: Target[];
   readonly misses: { name: string; why: MentionMiss }[];
 }
@@ -107,7 +109,7 @@ export class RoutingIndex {
   route(message: Message, sender: string, seq: number): Route {
     const deliveryClass = this.classOf(message.channel);
     return deliveryClass === 'durable'
-      ? { class: deliveryClass, targets: this.#byInterval(message.channel, sender, seq), misses: [] }
+      ? { class: deliveryClass, isByName: false, targets: this.#byInterval(message.channel, sender, seq), misses: [] }
       : { class: deliveryClass, ...this.#byMention(message, sender) };
   }
 
@@ -120,10 +122,11 @@ export class RoutingIndex {
     return targets;
   }
 
-  #byMention(message: Message, sender: string): Pick<Route, 'targets' | 'misses'> {
+  #byMention(message: Message, sender: string): Omit<Route, 'class'> {
     const targets: Target[] = [];
     const misses: { name: string; why: MentionMiss }[] = [];
-    for (const name of mentionsOf(message)) {
+    const names = mentionsOf(message);
+    for (const name of names) {
       const [holder, ...others] = this.#byName.get(name) ?? [];
       const known = holder === undefined ? undefined : this.#acls.get(holder);
       if (known === undefined) misses.push({ name, why: 'nobody' });
@@ -133,6 +136,6 @@ export class RoutingIndex {
         targets.push({ member: known.member, key: memberKey(known.member), generation: 0, reason: 'live-mention' });
       }
     }
-    return { targets, misses };
+    return { isByName: names.length > 0, targets, misses };
   }
 }

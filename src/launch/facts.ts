@@ -19,6 +19,7 @@ import { isStopped, knownProcesses } from '../services/local/process-record.ts';
 import { holderNow } from '../services/local/reservation.ts';
 import { connectOnce } from '../services/nats/connect.ts';
 import { parseDriverError } from '../services/nats/driver-errors.ts';
+import { isLeaderless } from '../services/nats/leaderless.ts';
 import { lookAtLease, lookAtPlane } from '../services/nats/serving-probe.ts';
 import { brokerOfRoot, urlOfBroker } from './broker-of-root.ts';
 import { findCredential } from './credentials.ts';
@@ -249,7 +250,9 @@ const stateSchema = z.object({ state: z.object({ messages: z.number(), first_ts:
 async function owedFact(connection: NatsConnection, space: string): Promise<Fact> {
   try {
     const reply = await connection.request(`$JS.API.STREAM.INFO.${streams(space).inbox}`, '', { timeout: ASK_MS });
-    const info = shaped(stateSchema, readJson(reply.data));
+    const json = readJson(reply.data);
+    if (isLeaderless(json)) return fact('delivery.owed', null, null, 'unknown: the store has no leader');
+    const info = shaped(stateSchema, json);
     if (info === undefined)
       return fact('delivery.owed', null, null, 'unknown: the store gave no answer that can be read');
     const { messages, first_ts } = info.state;

@@ -37,7 +37,8 @@ export type PostFact =
   | { type: 'posts.lost'; why: string };
 export type RouteFact =
   | { type: 'round.routed'; posts: number; copies: number; poison: number; oversize: number }
-  | { type: 'round.empty'; met: number };
+  | { type: 'round.empty'; met: number }
+  | { type: 'broker.silent' };
 export type StoreFact =
   | { type: 'copies.stored' }
   /** One id of the batch was stored before, so nothing of the batch was. */
@@ -167,6 +168,7 @@ export const fanoutMachine = fanout.createMachine({
           on: {
             'round.routed': [{ guard: { type: 'hasCopies', params: fact }, target: 'Copying' }, { target: 'Settling' }],
             'round.empty': { target: 'Idle', actions: { type: 'countMet', params: fact } },
+            'broker.silent': held('the broker did not answer'),
             'effect.failed': held('routing failed'),
           },
         },

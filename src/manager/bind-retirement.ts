@@ -4,6 +4,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { frozenGate, type Gate, gateKey, gateSchema, headKey, headSchema } from '../domain/auth-rows.ts';
 import { AGENT_FAMILY } from '../domain/eviction.ts';
+import { readJson } from '../domain/message.ts';
 import { type Member, memberKey, readMember } from '../domain/names.ts';
 import { aclRowSchema, laneMarkSchema, memberRowSchema } from '../domain/rows.ts';
 import { deliveryConsumer, readMemberRowKey, streams } from '../domain/subjects.ts';
@@ -19,6 +20,7 @@ import {
 } from '../machines/retirement.machine.ts';
 import { ask } from '../services/bind-effects.ts';
 import { CONSUMER_NOT_FOUND, parseDriverError, STREAM_NOT_FOUND } from '../services/nats/driver-errors.ts';
+import { isLeaderless } from '../services/nats/leaderless.ts';
 import { eachOf, type Trouble, troubleOf } from './auth-rows.ts';
 import { bindFamily, forgetCursor } from './bind-family.ts';
 import type { ManagerPorts } from './ports.ts';
@@ -165,7 +167,9 @@ const infoSchema = z.object({ state: z.object({ last_seq: z.number() }) });
 async function frontierOf(connection: NatsConnection, stream: string): Promise<number | Trouble> {
   try {
     const reply = await connection.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: 5_000 });
-    const info = infoSchema.safeParse(reply.json());
+    const json = readJson(reply.data);
+    if (isLeaderless(json)) return { type: 'store.unanswered' };
+    const info = infoSchema.safeParse(json);
     return info.success
       ? info.data.state.last_seq
       : { type: 'store.refused', reason: `the frontier of ${stream} cannot be told` };

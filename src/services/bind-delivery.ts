@@ -163,8 +163,9 @@ export function bindFanout({ period, journal, tally }: DeliveryServices) {
         (await period().fanout.look()).kind === 'looked' ? { type: 'posts.audited' } : { type: 'broker.silent' },
       ),
       routeRound: ask<RouteFact, { waiting: number }>(async ({ waiting }) => {
-        const routed = period().fanout.route();
-        return routed === undefined ? { type: 'round.empty', met: waiting } : { type: 'round.routed', ...routed };
+        const routed = await period().fanout.route();
+        if (routed === undefined) return { type: 'round.empty', met: waiting };
+        return 'kind' in routed ? { type: 'broker.silent' } : { type: 'round.routed', ...routed };
       }),
       storeRound: ask<RoundFact, undefined>(async () => asRound(await period().fanout.storeRound())),
       storeEach: ask<RoundFact, undefined>(async () => asRound(await period().fanout.storeEach())),

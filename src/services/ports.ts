@@ -297,7 +297,12 @@ export interface RowNews {
 
 export interface RowWatch {
   /** Resolves once every row that existed at the call was told; then goes on until stopped. */
-  follow(news: RowNews): Promise<{ kind: 'following'; watch: Stoppable } | Silent>;
+  follow(news: RowNews): Promise<{ kind: 'following'; watch: FollowedRows } | Silent>;
+}
+
+export interface FollowedRows extends Stoppable {
+  /** Resolves once every ACL row that existed at the call was told. Where they are not told in time, the watch is lost. */
+  caughtUp(): Promise<{ kind: 'told' } | Silent>;
 }
 
 /** One request on a rail. It is answered at most once. */

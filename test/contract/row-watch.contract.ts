@@ -109,6 +109,18 @@ export function rowWatchContract(on: () => Ground): void {
       }
     });
 
+    it('says when every grant that was written before has been told, and that it does not know when it is over', async () => {
+      const news = new News();
+      const watch = await follow(news);
+      for (let i = 0; i < 20; i++) {
+        const ann = await ground.member();
+        expect(await watch.caughtUp()).toEqual({ kind: 'told' });
+        expect(news.heard).toContain(`acl ${memberKey(ann)} grant`);
+      }
+      await watch.stop();
+      expect(await watch.caughtUp()).toMatchObject({ kind: 'silent' });
+    });
+
     it('tells nothing more after a stop', async () => {
       const news = new News();
       const watch = await follow(news);

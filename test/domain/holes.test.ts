@@ -242,8 +242,8 @@ it('what is to be said of a post is said once, also where its round is made agai
     fanout.hear({ waiting: () => resolve(), skipped: () => {}, lost: () => {} });
   });
   await heard;
-  expect(fanout.route()).toMatchObject({ posts: 1, poison: 1 });
-  expect(fanout.route()).toMatchObject({ posts: 1, poison: 1 });
+  expect(await fanout.route()).toMatchObject({ posts: 1, poison: 1 });
+  expect(await fanout.route()).toMatchObject({ posts: 1, poison: 1 });
   expect(world.journal.told('post.poison')).toHaveLength(0);
   await fanout.settle();
   expect(Object.entries(world.tally.all()).filter(([name]) => name.startsWith('posts.'))).toEqual([

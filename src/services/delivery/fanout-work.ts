@@ -44,6 +44,8 @@ export interface FanoutPorts {
   /** Largest message that the broker takes, in bytes. */
   maxPayload(): number;
   readonly copier: Copier;
+  /** Resolves once every ACL row that existed at the call is in the index. */
+  readonly grantsTold: () => Promise<{ kind: 'told' } | Silent>;
   /** True for a member whose lane rests with a full window. */
   readonly isFull: (member: string) => boolean;
 }
@@ -81,6 +83,8 @@ export class FanoutWork {
   #next: Round | undefined;
   /** Highest sequence that was delivered to this durable, by this daemon or one before it. */
   #position = 0;
+  /** Names in posts up to here are looked up in an index that has every ACL row which was there before the post. */
+  #namedTo = 0;
   readonly #early = new EarlyPosts();
   readonly #passed: { seq: number; pass: () => void }[] = [];
   #lookedAt = 0;
@@ -153,16 +157,26 @@ export class FanoutWork {
     });
   }
 
-  /** Takes what is waiting, as many posts as fit one batch, and decides who gets a copy. */
-  route(): Routed | undefined {
-    const ready = this.#next?.posts[0] === this.#buffer[0] ? this.#next : this.#compose(0);
+  /**
+   * Takes what is waiting, as many posts as fit one batch, and decides who gets a copy. A post may be delivered before the
+   * grant of somebody whom it names, though that was written first: it waits until that has been told.
+   */
+  async route(): Promise<Routed | undefined | Silent> {
+    let ready = this.#next?.posts[0] === this.#buffer[0] ? this.#next : this.#compose(0);
     this.#next = undefined;
+    if (ready === undefined && this.#buffer.length > 0) {
+      const upTo = this.#buffer.reduce((last, { seq }) => Math.max(last, seq), 0);
+      const told = await this.#ports.grantsTold();
+      if (told.kind === 'silent') return told;
+      this.#namedTo = Math.max(this.#namedTo, upTo);
+      ready = this.#compose(0);
+    }
     if (ready === undefined) return undefined;
     this.#round = ready;
     return ready.routed;
   }
 
-  /** The next round of the posts that lie in the buffer from here on. */
+  /** The next round of the posts that lie in the buffer from here on, up to the first whose names are not known yet. */
   #compose(from: number): Round | undefined {
     const waiting = this.#buffer.slice(from, from + this.#ports.batchSize);
     if (waiting.length === 0) return undefined;
@@ -171,23 +185,26 @@ export class FanoutWork {
     const routed = { posts: 0, copies: 0, poison: 0, oversize: 0 };
     for (const post of waiting) {
       const copies = this.#entriesOf(post, routed);
+      if (copies === undefined) break;
       if (entries.length > 0 && entries.length + copies.entries.length > this.#ports.batchSize) break;
       for (const copy of copies.entries) entries.push(copy);
       remarks.push(...copies.remarks);
       routed.posts++;
       if (entries.length >= this.#ports.batchSize) break;
     }
+    if (routed.posts === 0) return undefined;
     return { posts: waiting.slice(0, routed.posts), entries, remarks, routed: { ...routed, copies: entries.length } };
   }
 
   /** Copies of posts that somebody joined after, for that one member. Same rule, same bytes, same ids. */
   entriesFor(post: StoredPost, only: string): EntryToStore[] {
-    const { entries, remarks } = this.#entriesOf(post, { posts: 0, copies: 0, poison: 0, oversize: 0 });
+    const { entries, remarks } = this.#entriesOf(post, { posts: 0, copies: 0, poison: 0, oversize: 0 }) ?? NOTHING;
     for (const remark of remarks) if (remark.key === only) remark.say();
     return entries.filter((entry) => entry.key === only);
   }
 
-  #entriesOf(post: StoredPost, routed: Routed): Copies {
+  /** Undefined: the post names somebody, and it is not known yet who that is. */
+  #entriesOf(post: StoredPost, routed: Routed): Copies | undefined {
     const { space, index, journal, tally } = this.#ports;
     const read = readPost(space, post.subject, post.data);
     if (read.kind === 'poison') {
@@ -200,6 +217,7 @@ export class FanoutWork {
     }
     const { principal: sender, channel, message } = read;
     const route = index.route(message, sender, post.seq);
+    if (route.isByName && post.seq > this.#namedTo) return undefined;
     const remarks: Remark[] = route.misses.map(({ why }) => ({ say: () => tally.add('mentions.missed', why) }));
     const size = carriedSize(post.data, channel);
     const limit = this.#ports.maxPayload();

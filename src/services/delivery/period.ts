@@ -7,7 +7,19 @@ import { Plane3Error } from '../../domain/errors/catalogue.ts';
 import type { Ask, JoinAnswer, LeaveAnswer } from '../../domain/membership.ts';
 import { memberKey } from '../../domain/names.ts';
 import { RoutingIndex } from '../../domain/routing.ts';
-import type { Clock, Copies, Entries, Journal, Posts, Rails, Rows, RowWatch, Silent, Stoppable } from '../ports.ts';
+import type {
+  Clock,
+  Copies,
+  Entries,
+  FollowedRows,
+  Journal,
+  Posts,
+  Rails,
+  Rows,
+  RowWatch,
+  Silent,
+  Stoppable,
+} from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import { ChannelSightings } from './channel-sightings.ts';
 import { Copier } from './copier.ts';
@@ -58,6 +70,8 @@ export type PeriodNews =
   | { type: 'membership.asked'; key: string; ask: Ask }
   | { type: 'stores.lost'; why: string };
 
+const NOT_FOLLOWED: Silent = { kind: 'silent', why: 'no rows are followed' };
+
 export class ServingPeriod {
   readonly index = new RoutingIndex();
   readonly copier: Copier;
@@ -74,7 +88,7 @@ export class ServingPeriod {
   readonly #tell: (news: PeriodNews) => void;
   readonly #reviews = new Reviews();
   readonly #sightings = new ChannelSightings((channel) => this.index.classRevision(channel));
-  #watch: Stoppable | undefined;
+  #watch: FollowedRows | undefined;
   /** Aborted when the period ends: what a watch says after that is nobody's. */
   readonly #ended = new AbortController();
 
@@ -100,7 +114,8 @@ export class ServingPeriod {
     this.withdrawals = new Withdrawals(shared, this.desks);
     this.copier = new Copier({ ...shared, lanes: this.lanes });
     const isFull = (member: string) => this.desks.isFull(member, setting.window);
-    this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier, isFull }, of.unsettled);
+    const grantsTold = async () => (await this.#watch?.caughtUp()) ?? NOT_FOLLOWED;
+    this.fanout = new FanoutWork({ ...shared, maxPayload, copier: this.copier, grantsTold, isFull }, of.unsettled);
     const passedOver = (member: string) => void this.#review(member, { again: true });
     this.survey = new Survey({ ...shared, isLiving, passedOver });
     this.memberships = new MembershipWork({

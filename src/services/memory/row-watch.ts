@@ -3,7 +3,7 @@ import { readJson, shaped } from '../../domain/message.ts';
 import { readMember } from '../../domain/names.ts';
 import { aclIn, channelRowSchema, isMarker, memberRowSchema } from '../../domain/rows.ts';
 import { buckets, keySubject, readMemberRowKey } from '../../domain/subjects.ts';
-import type { RowNews, RowWatch } from '../ports.ts';
+import type { RowNews, RowWatch, Silent } from '../ports.ts';
 import type { Kept, MemoryStream } from './stream.ts';
 import type { Wire } from './wire.ts';
 
@@ -61,7 +61,15 @@ export function memoryRowWatch(wire: Wire): RowWatch {
           news.lost('the watch was lost');
         };
         deaf.push(broker.listen(lose));
-        return { kind: 'following' as const, watch: { stop: async () => stop() } };
+        const caughtUp = async () => {
+          // What was written before is on its way before the answer is.
+          const asked = await wire.look('rowWatch.caughtUp', () => ({ kind: 'told' as const }));
+          if (asked.kind === 'silent') return asked;
+          return new Promise<typeof asked | Silent>((resolve) => {
+            arrives(() => resolve(stopped ? { kind: 'silent', why: 'the watch was lost' } : asked));
+          });
+        };
+        return { kind: 'following' as const, watch: { stop: async () => stop(), caughtUp } };
       });
       if (following.kind === 'silent') {
         stop();

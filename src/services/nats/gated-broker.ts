@@ -16,6 +16,7 @@ import {
   publishEach,
 } from './batch.ts';
 import { parseDriverError } from './driver-errors.ts';
+import { isLeaderless } from './leaderless.ts';
 
 const errorSchema = z.looseObject({ error: z.looseObject({ err_code: z.number(), description: z.string() }) });
 
@@ -104,7 +105,7 @@ export class GatedBroker {
     }
   }
 
-  /** A request of the JetStream API; the reply in the schema's shape, or the broker's refusal. */
+  /** A request of the JetStream API; the reply in the schema's shape, or the broker's refusal. What is no leader's word is silence. */
   async api<T>(
     subject: string,
     body: object,
@@ -117,6 +118,7 @@ export class GatedBroker {
     if (refused !== undefined) {
       return { kind: 'refused', code: String(refused.error.err_code), message: refused.error.description };
     }
+    if (subject.includes('.INFO.') && isLeaderless(json)) return { kind: 'silent', why: 'no leader' };
     const value = shaped(schema, json);
     return value === undefined
       ? { kind: 'refused', code: 'unreadable', message: `the reply to ${subject} has another shape` }

@@ -9,6 +9,7 @@ import { isMarker } from '../../domain/rows.ts';
 import { bucketStream, keySubject } from '../../domain/subjects.ts';
 import { type NotStored, publishOne } from './batch.ts';
 import { type DriverFailure, MESSAGE_NOT_FOUND, parseDriverError } from './driver-errors.ts';
+import { isLeaderless } from './leaderless.ts';
 import { headersIn } from './stored-headers.ts';
 
 export interface RowAddress {
@@ -127,7 +128,9 @@ export async function listSubjects(of: {
     for (;;) {
       const query = JSON.stringify({ subjects_filter: filter, offset: subjects.size });
       const reply = await connection.request(`$JS.API.STREAM.INFO.${stream}`, query, { timeout: timeoutMs });
-      const page = subjectsSchema.safeParse(readJson(reply.data));
+      const json = readJson(reply.data);
+      if (isLeaderless(json)) return { kind: 'failed', failure: { kind: 'no-responders', subject: stream } };
+      const page = subjectsSchema.safeParse(json);
       if (!page.success) return { kind: 'failed', failure: { kind: 'unexpected', message: reply.string() } };
       const found = Object.entries(page.data.state.subjects ?? {});
       for (const [subject, count] of found) subjects.set(subject, count);

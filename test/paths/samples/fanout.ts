@@ -38,6 +38,7 @@ export const samples = samplesOf(fanoutMachine, {
       { type: 'round.routed', posts: 1, copies: 0, poison: 1, oversize: 0 },
       { type: 'round.empty', met: 1 },
       { type: 'round.empty', met: 2 },
+      { type: 'broker.silent' },
     ],
     storeRound: [
       { type: 'copies.stored' },

@@ -11,7 +11,7 @@ type Deed = (world: World) => void | Promise<void>;
 const anyone = (world: World): Person => world.random.pick(world.people);
 const channelOf = (world: World): string => world.random.pick(DURABLE);
 
-const deeds: readonly (readonly [weight: number, deed: Deed])[] = [
+const first: readonly (readonly [weight: number, deed: Deed])[] = [
   [
     30,
     (world) => {
@@ -101,6 +101,9 @@ const deeds: readonly (readonly [weight: number, deed: Deed])[] = [
   [0.3, (world) => world.time.stall(world.random.below(40_000))],
 ];
 
+/** What may happen, by name: a seed that is kept is lived through by what it was found with. */
+export const schedules = { first, mentioned: [...first, [3, mentionAtOnce] as const] };
+
 /** Somebody joins or leaves while others post on that very channel. */
 async function race(world: World): Promise<void> {
   const { random, network } = world;
@@ -116,16 +119,30 @@ async function race(world: World): Promise<void> {
   }
 }
 
+/** Somebody is granted the live channel, and mentioned there before the news of it has arrived everywhere. */
+async function mentionAtOnce(world: World): Promise<void> {
+  const { random, network } = world;
+  const [from, person] = [anyone(world), anyone(world)];
+  if (from.retired || person.retired) return;
+  world.grant(person, ['>']);
+  for (let legs = random.below(4); legs > 0; legs--) await network.step();
+  world.post(from, LIVE, { id: `p${world.posts.length}`, mentions: [person.name] });
+}
+
 function withLiving(world: World, deed: (person: Person) => void): void {
   const person = anyone(world);
   if (!person.retired) deed(person);
 }
 
 /** Lives through a seed; answers everything that went wrong. */
-export async function live(seed: number, of: { steps?: number } = {}): Promise<World> {
+export async function live(
+  seed: number,
+  of: { steps?: number; schedule?: keyof typeof schedules } = {},
+): Promise<World> {
   const world = new World(seed);
   const { random, network } = world;
   const steps = of.steps ?? 80 + random.below(100);
+  const deeds = schedules[of.schedule ?? 'mentioned'];
   world.startDaemon();
   for (let i = 0; i < steps && world.wrong.length === 0; i++) {
     if (world.alive.length === 0 && random.chance(0.3)) world.startDaemon();
