@@ -16,6 +16,8 @@ export class TroubleTimes {
   /** Daemons by incarnation. */
   readonly #daemons: ReadonlyMap<string, string>;
   readonly #troubles: readonly Trouble[];
+  /** When each daemon's effects were stored, by incarnation. */
+  readonly #effects = new Map<string, number[]>();
   /** Times without a daemon that was ready to serve. */
   readonly #unserved: readonly { from: number; to: number }[];
 
@@ -30,6 +32,10 @@ export class TroubleTimes {
       to: over.get(no) ?? end,
     }));
     this.#unserved = unservedTimes(history, end);
+    for (const record of history) {
+      if (record.kind !== 'entry' && record.kind !== 'copy' && record.kind !== 'membership') continue;
+      this.#effects.set(record.writer, [...(this.#effects.get(record.writer) ?? []), record.at]);
+    }
   }
 
   /** Faults that were under way between two times, or had ended at most `after` before. */
@@ -39,12 +45,14 @@ export class TroubleTimes {
 
   /**
    * Whether something that a daemon sent before `sent` may have been stored at `stored`: its line was held, or the broker stood
-   * still. What a frozen daemon itself would send later is no such thing.
+   * still. What a frozen daemon itself would send later is no such thing, but for one message: it may have been frozen between
+   * its gate and its socket, and writes that in the moment of its thaw.
    */
   wasKeptBack({ writer, sent, stored }: { writer: string; sent: number; stored: number }): boolean {
-    return this.between(sent, sent).some(({ verb, target, to }) => {
-      const onTheWay = target.startsWith('broker') || (target === this.#daemons.get(writer) && verb !== 'freeze');
-      return onTheWay && HOLDS.includes(verb) && stored <= to + LATE_MS;
+    return this.between(sent, sent).some(({ verb, target, from, to }) => {
+      if (!HOLDS.includes(verb) || stored > to + LATE_MS) return false;
+      if (target !== this.#daemons.get(writer)) return target.startsWith('broker');
+      return verb !== 'freeze' || this.#effects.get(writer)?.filter((at) => at > from).length === 1;
     });
   }
 
