@@ -3,7 +3,7 @@
  * as it was: nobody's permission, and no end of anybody's entries, is believed from there.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { encodeEntry, MEMBER_HEADER, WRITER_HEADER } from '../../../src/domain/entry.ts';
 import { type Member, memberKey } from '../../../src/domain/names.ts';
 import { bucketStream, buckets, entrySubject, keySubject, streams } from '../../../src/domain/subjects.ts';
@@ -244,11 +244,17 @@ describe('a replica whose group knows no leader', () => {
     const rows = natsRows(ports);
     expect(await rows.acl({ member })).toMatchObject({ revision: before });
     cluster.partition(follower, true);
-    const answers = async (stream: string) =>
-      (await broker.request(`$JS.API.STREAM.INFO.${stream}`, {})).kind === 'reply';
+    onTestFinished(() => cluster.partition(follower, false));
+    // What it led itself it goes on leading for some seconds.
+    const answersAlone = async (stream: string) => {
+      const reply = await broker.request(`$JS.API.STREAM.INFO.${stream}`, {});
+      return (
+        reply.kind === 'reply' && reply.message.json<{ cluster: { leader?: string } }>().cluster.leader === undefined
+      );
+    };
     for (const stream of [acl, inbox])
       await until(
-        () => answers(stream),
+        () => answersAlone(stream),
         () => `${stream}: nobody answers`,
         60_000,
       );
@@ -256,7 +262,6 @@ describe('a replica whose group knows no leader', () => {
     expect(await rows.acl({ member })).toMatchObject({ kind: 'silent' });
     expect(await natsEntries({ ...ports, incarnation: 'test' }).counts({})).toMatchObject({ kind: 'silent' });
     expect(await readOwed({ ...ports, wallMs: 0 })).toBeUndefined();
-    cluster.partition(follower, false);
   });
 });
 
