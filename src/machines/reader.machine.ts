@@ -222,10 +222,10 @@ const surveyed = {
   params: ({ event }: { event: { members: string[] } }) => each(event.members, { type: 'row.changed' }),
 } as const;
 const seen = {
-  'survey.made': { target: 'Reading', actions: ['forgetFailures', surveyed, 'seat'] },
+  'survey.made': { target: 'Reading', actions: [surveyed, 'seat'] },
   'survey.counted': {
     target: 'Reading',
-    actions: ['forgetFailures', surveyed, 'seat', { type: 'readTogether', params: fact }],
+    actions: [surveyed, 'seat', { type: 'readTogether', params: fact }],
   },
 } as const;
 
@@ -321,6 +321,7 @@ export const readerMachine = reader.createMachine({
         },
         Reading: {
           tags: 'serving',
+          entry: 'forgetFailures',
           after: { surveyEvery: 'Comparing' },
         },
         /** Only those are looked at for whom there was something to do at the last survey, and still is. */

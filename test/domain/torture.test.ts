@@ -96,7 +96,7 @@ describe('the checker', () => {
     expect(findings([...story, early, { ...back, seq: 5 }])).not.toContain('was stored while');
   });
 
-  it('convicts a copy that was stored after the grant was narrowed, unless a held line kept it back, or a freeze the one that was to go out', () => {
+  it('convicts a copy that was stored after the grant was narrowed, unless a held line kept it back, or a freeze what was to go out in that turn', () => {
     const grant = { ...bob, read: ['lobby'], turn: 1 };
     const narrowed: HistoryRecord[] = [
       { kind: 'granting', at: -9_001, ...grant },
@@ -110,10 +110,10 @@ describe('the checker', () => {
     expect(charged([...story, ...narrowed, ...held])).not.toContain('unauthorized');
     const freeze = held.map((record) => (record.kind === 'fault' ? { ...record, verb: 'freeze' as const } : record));
     expect(charged([...story, ...narrowed, ...freeze])).toContain('unauthorized');
-    const inHand = story.map((record) =>
-      ['membership', 'entry'].includes(record.kind) ? { ...record, at: record.at - 20_000 } : record,
-    );
+    const inHand = story.map((record) => (record.kind === 'entry' ? { ...record, at: -9_600 } : record));
     expect(charged([...inHand, ...narrowed, ...freeze])).not.toContain('unauthorized');
+    const thawed = freeze.map((record) => (record.kind === 'fault-over' ? { ...record, at: 700 } : record));
+    expect(charged([...inHand, ...narrowed, ...thawed])).toContain('unauthorized');
   });
 
   it('convicts a repeat that has no reason, and names the reason of one that has', () => {

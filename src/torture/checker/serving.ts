@@ -48,15 +48,21 @@ function takings(rows: readonly Lease[], ttlMs: number): Finding[] {
 
 function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[]): (Finding | 'late')[] {
   const troubles = new TroubleTimes(history);
+  const [posts, entries] = [storedAt(recordsOf(history, 'post')), storedAt(recordsOf(history, 'entry'))];
   const effects = [
-    ...recordsOf(history, 'entry').map(({ at, writer, seq }) => ({ at, writer, what: `entry ${seq}` })),
-    ...recordsOf(history, 'copy').map(({ at, writer, seq }) => ({ at, writer, what: `copy ${seq}` })),
-    ...recordsOf(history, 'membership').map(({ at, writer, seq }) => ({ at, writer, what: `member row ${seq}` })),
+    ...recordsOf(history, 'entry').map(({ seq, post, ...of }) => ({ ...of, what: `entry ${seq}`, cause: posts(post) })),
+    ...recordsOf(history, 'copy').map(({ seq, entry, ...of }) => ({
+      ...of,
+      what: `copy ${seq}`,
+      cause: entries(entry),
+    })),
+    // When it was asked for was not recorded here.
+    ...recordsOf(history, 'membership').map(({ seq, ...of }) => ({ ...of, what: `member row ${seq}`, cause: 0 })),
   ].sort((a, b) => a.at - b.at);
   const found: (Finding | 'late')[] = [];
   let next = 0;
   let held: Lease | undefined;
-  for (const { at, writer, what } of effects) {
+  for (const { at, writer, what, cause } of effects) {
     for (; next < rows.length && (rows[next]?.at ?? 0) <= at - SLACK_MS; next++) held = rows[next];
     if (held === undefined || held.incarnation === '' || held.incarnation === writer) continue;
     const after = rows[next];
@@ -64,9 +70,15 @@ function foreignEffects(history: readonly HistoryRecord[], rows: readonly Lease[
     if (after?.incarnation === writer && after.at <= at + SLACK_MS) continue;
     // Rows between these two were not seen: whose lease it was is not known.
     if (after !== undefined && after.seq !== held.seq + 1) continue;
-    const wasKeptBack = troubles.wasKeptBack({ writer, sent: held.at, stored: at });
+    const wasKeptBack = troubles.wasKeptBack({ writer, sent: held.at, stored: at, cause });
     const words = `${what} of ${writer} was stored while ${held.incarnation} held the lease`;
     found.push(wasKeptBack ? 'late' : finding('double-serving', at, words));
   }
   return found;
+}
+
+/** When the broker stored what has this sequence; infinite where that was not seen. */
+export function storedAt(records: readonly { seq: number; at: number }[]): (seq: number) => number {
+  const times = new Map(records.map(({ seq, at }) => [seq, at]));
+  return (seq) => times.get(seq) ?? Number.POSITIVE_INFINITY;
 }

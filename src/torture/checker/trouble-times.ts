@@ -10,14 +10,14 @@ export interface Trouble {
 
 /** What is kept back on its way, on a busy machine, is stored this soon after it was let through. */
 const LATE_MS = 2_000;
+/** The same of what a daemon was about to write when it was frozen. */
+const THAW_MS = 250;
 const HOLDS = ['half-open', 'slow', 'freeze', 'partition'];
 
 export class TroubleTimes {
   /** Daemons by incarnation. */
   readonly #daemons: ReadonlyMap<string, string>;
   readonly #troubles: readonly Trouble[];
-  /** When each daemon's effects were stored, by incarnation. */
-  readonly #effects = new Map<string, number[]>();
   /** Times without a daemon that was ready to serve. */
   readonly #unserved: readonly { from: number; to: number }[];
 
@@ -32,10 +32,6 @@ export class TroubleTimes {
       to: over.get(no) ?? end,
     }));
     this.#unserved = unservedTimes(history, end);
-    for (const record of history) {
-      if (record.kind !== 'entry' && record.kind !== 'copy' && record.kind !== 'membership') continue;
-      this.#effects.set(record.writer, [...(this.#effects.get(record.writer) ?? []), record.at]);
-    }
   }
 
   /** Faults that were under way between two times, or had ended at most `after` before. */
@@ -45,14 +41,16 @@ export class TroubleTimes {
 
   /**
    * Whether something that a daemon sent before `sent` may have been stored at `stored`: its line was held, or the broker stood
-   * still. What a frozen daemon itself would send later is no such thing, but for one message: it may have been frozen between
-   * its gate and its socket, and writes that in the moment of its thaw.
+   * still. What a frozen daemon itself would send later is no such thing, but for what one turn of its loop sends: it may have
+   * been frozen between its gate and its socket, and writes that in the moment of its thaw. `cause`: when there was what it was
+   * made of (the post of an entry, the entry of a copy).
    */
-  wasKeptBack({ writer, sent, stored }: { writer: string; sent: number; stored: number }): boolean {
+  wasKeptBack(of: { writer: string; sent: number; stored: number; cause: number }): boolean {
+    const { writer, sent, stored, cause } = of;
     return this.between(sent, sent).some(({ verb, target, from, to }) => {
       if (!HOLDS.includes(verb) || stored > to + LATE_MS) return false;
       if (target !== this.#daemons.get(writer)) return target.startsWith('broker');
-      return verb !== 'freeze' || this.#effects.get(writer)?.filter((at) => at > from).length === 1;
+      return verb !== 'freeze' || (cause <= from && stored <= to + THAW_MS);
     });
   }
 

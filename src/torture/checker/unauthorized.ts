@@ -8,6 +8,7 @@ import { LIVE_CHANNEL } from '../schedule.ts';
 import { AclTimes } from './acl-times.ts';
 import { type Finding, finding } from './finding.ts';
 import { type Post, Posts } from './posts.ts';
+import { storedAt } from './serving.ts';
 import { TroubleTimes } from './trouble-times.ts';
 
 /** Clocks of broker and parties are one clock, read at slightly different moments. */
@@ -162,13 +163,14 @@ function handOffs({ agent, uid, principal }: RecordOf<'added'>, of: Case): Findi
   const lefts = answeredLeaves(history, uid);
   const memberships = recordsOf(history, 'membership').filter((record) => record.member === member);
   const posts = new Map(of.posts.all.map((post) => [post.seq, post]));
+  const entries = storedAt(recordsOf(history, 'entry'));
   return recordsOf(history, 'copy')
     .filter((copy) => copy.member === member)
     .flatMap((copy) => {
-      const { at, channel, generation, post, writer } = copy;
+      const { at, channel, generation, post, writer, entry } = copy;
       /** A copy that was authorized before this was not possible any more may be stored for so long. */
       const isLate = (since: number, graceMs = effectMs + SLACK_MS) =>
-        at > since + graceMs && !of.troubles.wasKeptBack({ writer, sent: since, stored: at });
+        at > since + graceMs && !of.troubles.wasKeptBack({ writer, sent: since, stored: at, cause: entries(entry) });
       const fault = (why: string) => [
         finding('unauthorized', at, `${agent} was handed ${channel}#${post} generation ${generation}: ${why}`),
       ];
