@@ -127,7 +127,7 @@ export const samples = samplesOf(readerMachine, {
       says: 'the store is asked again every survey, and a silent broker is asked again at the next',
       when: (step) =>
         step.elapsed === 'surveyEvery' ||
-        (step.before.is('Listening.Comparing') && step.heard('broker.silent', 'survey.made')) ||
+        (step.before.is('Listening.Comparing') && step.heard('broker.silent', 'survey.made', 'survey.counted')) ||
         (step.before.is('Listening.Surveying') && step.heard('survey.made', 'survey.counted')),
       holds: (step) =>
         step.elapsed === 'surveyEvery'
