@@ -54,6 +54,8 @@ export function followBucket(
     listener.lost(`${bucket}: ${why}`);
   }
   function end(why: string): void {
+    // A question that is still on its way to the leader waits for no row any more, and wakes nobody later.
+    told = Number.POSITIVE_INFINITY;
     waiting = [];
     wake();
     void watch.stop();
