@@ -129,30 +129,29 @@ export class Recorder {
     this.#file.write({ kind: 'missed', at: Date.now(), stream: known ?? stream, from, to });
   }
 
-  /** Writes down every post that the channels have now. */
-  async posts(): Promise<number> {
+  /** Writes down every post that the channels have now: all of them or none. @throws where the broker does not say. */
+  async posts(): Promise<void> {
     const store = this.#store(streams(this.#space).chat);
-    let count = 0;
-    for (let after = 0; ; ) {
-      const page = await store.page({ filter: '>', after, limit: PAGE });
-      if (page.kind !== 'read') throw new Error(`the posts cannot be read: ${page.why}`);
-      for (const { seq, subject, storedAt, data } of page.messages) {
-        const read = readPost(this.#space, subject, data);
-        if (read.kind !== 'post') continue;
-        count++;
-        const { channel, message, principal } = read;
-        this.#file.write({
-          kind: 'post',
-          at: storedAt,
-          seq,
-          channel,
-          from: principal,
-          id: message.id,
-          mentions: mentionsOf(message),
-        });
-      }
-      after = page.messages.at(-1)?.seq ?? after;
-      if (page.pending === 0 || page.messages.length === 0) return count;
+    const stored: StoredMessage[] = [];
+    for (let more = true; more; ) {
+      const page = await store.page({ filter: '>', after: stored.at(-1)?.seq ?? 0, limit: PAGE });
+      if (page.kind !== 'read') throw new Error(page.why);
+      stored.push(...page.messages);
+      more = page.pending > 0 && page.messages.length > 0;
+    }
+    for (const { seq, subject, storedAt, data } of stored) {
+      const read = readPost(this.#space, subject, data);
+      if (read.kind !== 'post') continue;
+      const { channel, message, principal } = read;
+      this.#file.write({
+        kind: 'post',
+        at: storedAt,
+        seq,
+        channel,
+        from: principal,
+        id: message.id,
+        mentions: mentionsOf(message),
+      });
     }
   }
 

@@ -187,7 +187,8 @@ class Stage {
     await this.#recorder?.catchUp();
     const leftovers = left !== undefined && left.copies > 0 ? await this.#recorder?.leftovers() : undefined;
     await Promise.all([...this.#agents.values()].map((agent) => agent.end()));
-    await this.#recorder?.posts();
+    // Servers may still elect a leader, and what is asked meanwhile is not answered.
+    await untilTaken('the posts', async () => this.#recorder?.posts());
     const { entries = 0, copies = 0, owed = ['the broker did not say'], posts = 1 } = left ?? {};
     file.write({ kind: 'drained', at: Date.now(), entries: entries + posts, copies, owed: leftovers ?? owed });
   }
