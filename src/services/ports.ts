@@ -204,6 +204,14 @@ export interface Entries extends MemberMessages {
     after: number;
     limit: number;
   }): Promise<{ kind: 'read'; entries: HeldEntry[]; more: boolean } | Silent>;
+  /**
+   * What lies at these sequences (ascending, at least one), up to `readTo`: the last of them, or as far as fits into a page. What was removed is left out.
+   * `given-anew`: at one of them lies what is not on the member's subjects.
+   */
+  at(of: {
+    member: Member;
+    seqs: readonly number[];
+  }): Promise<{ kind: 'read'; entries: HeldEntry[]; readTo: number } | { kind: 'given-anew' } | Silent>;
   pageOfAll(of: { after: number; limit: number }): Promise<PageOfAll<HeldEntry> | Silent>;
 }
 

@@ -127,6 +127,38 @@ export function entriesContract(on: () => Ground): void {
       });
     });
 
+    it.each<[how: string, between: number]>([
+      ['close together', 1],
+      ['far apart', 250],
+    ])('are read where they lie, %s, without those that were removed', async (_how, between) => {
+      const [ann, bob] = [await ground.member(), await ground.member()];
+      const others = () => Array.from({ length: between }, (_, n) => of(bob, n + 1));
+      const first = await store(of(ann, 1));
+      await store(...others());
+      const second = await store(of(ann, 2));
+      await store(...others());
+      const third = await store(of(ann, 3));
+      const last = await store(...others(), of(ann, 4));
+      await entries.remove({ seqs: [second] });
+      const seqs = [first, second, third];
+      const read = await entries.at({ member: ann, seqs });
+      expect(read).toMatchObject({ kind: 'read', readTo: third });
+      if (read.kind !== 'read') return;
+      expect(read.entries.map(({ seq, entry }) => [seq, entry?.seq])).toEqual([
+        [first, 1],
+        [third, 3],
+      ]);
+      expect(await entries.at({ member: ann, seqs: [second] })).toEqual({ kind: 'read', entries: [], readTo: second });
+      expect(await entries.at({ member: ann, seqs: [last + 5] })).toMatchObject({ entries: [], readTo: last + 5 });
+    });
+
+    it('of another member that lie far apart where they are looked for are told', async () => {
+      const [ann, bob] = [await ground.member(), await ground.member()];
+      const first = await store(of(ann, 1));
+      const last = await store(...Array.from({ length: 250 }, (_, n) => of(bob, n + 1)));
+      expect(await entries.at({ member: ann, seqs: [first, last] })).toEqual({ kind: 'given-anew' });
+    });
+
     it('that are none of ours are read as foreign, each by its kind, and hold up no page', async () => {
       const [ann, bob] = [await ground.member(), await ground.member()];
       const { space } = ground;

@@ -57,6 +57,8 @@ const calls: readonly Call[] = [
     missing: 'silent',
   },
   read('entries.page', ({ entries }) => entries.page({ member, after: 0, limit: 3 })),
+  read('entries.at', ({ entries }) => entries.at({ member, seqs: [1] })),
+  read('entries.at', ({ entries }) => entries.at({ member, seqs: [1, 1_000] })),
   read('entries.pageOfAll', ({ entries }) => entries.pageOfAll({ after: 0, limit: 3 })),
   {
     verb: 'entries.remove',

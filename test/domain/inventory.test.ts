@@ -6,6 +6,7 @@ import { numbers } from '../../src/domain/numbers.ts';
 import type { InventoryEvent, InventoryReport } from '../../src/machines/inventory.machine.ts';
 import { bindInventory } from '../../src/services/bind-delivery.ts';
 import type { ServingPeriod } from '../../src/services/delivery/period.ts';
+import type { Copies } from '../../src/services/ports.ts';
 import { type Bench, bench, memberNamed } from '../support/period.ts';
 import { until } from '../support/until.ts';
 
@@ -83,6 +84,8 @@ async function backlog({ room = 1_000, ...of }: { inventoryFrom?: number; room?:
   return { ...world, before, serving, arrive, read, told, actor, survey, isTold, copiesOf };
 }
 
+const seqsOf = (held: Awaited<ReturnType<Copies['held']>>) =>
+  held.kind === 'read' ? held.copies.map(({ seq }) => seq) : [];
 const PLACED = { type: 'place.recovered', waiting: 1, outstanding: 4, settled: 0, refused: 0 };
 
 it('a start reads each message once, however many members wait for their place, and tells of them then', async () => {
@@ -208,4 +211,49 @@ it('a batch of the period before that arrives while it is read is found', async 
   await isTold(keys);
   await serving.lanes.recover(key);
   expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 2 });
+});
+
+it('entries that were never handed off are known to the lanes that hand them off, as many as fit into a window', async () => {
+  const { serving, survey, isTold, arrive, read, before } = await backlog();
+  for (let seq = 5; seq <= 14; seq++) await arrive(before, seq);
+  const at = vi.spyOn(serving.ports.entries, 'at');
+  await survey();
+  await isTold(keys);
+  read();
+  for (const member of keys) expect(await serving.lanes.recover(member)).toEqual({ ...PLACED, waiting: 1 });
+  const handedOff = { type: 'batch.authorized', release: 4, refuse: 0, met: 0 };
+  for (const member of keys) expect(await serving.lanes.authorize(member, 1)).toEqual(handedOff);
+  expect(at.mock.calls.map(([{ seqs }]) => seqs.length)).toEqual(keys.map(() => 4));
+  expect(read()).toBe(0);
+  await serving.lanes.handOff(key);
+  await serving.lanes.markHandedOff(key);
+  for (const copySeq of await serving.ports.copies.held({ member: ann }).then(seqsOf))
+    serving.lanes.settled({ key, copySeq, how: 'confirmed' });
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 6, met: 1 });
+});
+
+it('entries above what was handed off are read on for only as long as lanes want them', async () => {
+  const { serving, survey, isTold, read, entry } = await backlog();
+  const deep = Array.from({ length: 3_000 }, (_, n) => entry(ann, { channel: 'ops', seq: 10 + n, id: `d${n}` }));
+  await serving.copier.store(deep);
+  await survey();
+  await isTold(keys);
+  // The copies, the entries up to the last that has one, and then two pages and 24 for each of the four that she has room for.
+  expect(read()).toBeLessThanOrEqual(24 + 500 + 1_000 + 500);
+  await serving.lanes.recover(key);
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 4, met: 0 });
+});
+
+it('what is known of entries is worth nothing where some before them have no copy, and are handed off first', async () => {
+  const { serving, survey, isTold, arrive, before, broker, copiesOf } = await backlog();
+  for (let seq = 5; seq <= 6; seq++) await arrive(before, seq);
+  const [, second = 0] = await copiesOf(key);
+  broker.dlv.remove(second);
+  expect(await serving.ports.rows.removeMark({ member: ann })).toMatchObject({ kind: 'removed' });
+  await survey();
+  await isTold(keys);
+  await serving.lanes.recover(key);
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 3 });
+  await serving.lanes.handOff(key);
+  expect(serving.desks.of(key).awaiting.size).toBe(6);
 });

@@ -1,25 +1,22 @@
 /** What a lane that rests leaves behind (R1, R8): work is counted, in messages read from the stores. */
 import { expect, it, vi } from 'vitest';
+import { MEMBER_HEADER, WRITER_HEADER } from '../../src/domain/entry.ts';
 import { memberKey } from '../../src/domain/names.ts';
+import { entrySubject } from '../../src/domain/subjects.ts';
 import { Desks } from '../../src/services/delivery/desks.ts';
 import type { ServingPeriod } from '../../src/services/delivery/period.ts';
+import { Upcoming } from '../../src/services/delivery/upcoming.ts';
 import type { HeldEntry } from '../../src/services/ports.ts';
-import { bench, memberNamed } from '../support/period.ts';
+import { bench, memberNamed, SPACE } from '../support/period.ts';
 import { until } from '../support/until.ts';
 
 const ann = memberNamed('ann');
 const key = memberKey(ann);
 
 const FOREIGN = { subject: 'cotal.main.dinbox.local.x', data: new Uint8Array() };
+const headersOf = (header: (name: string) => string) =>
+  Object.fromEntries([WRITER_HEADER, MEMBER_HEADER].map((name) => [name, header(name)]));
 const next = { channel: 'ops', seq: 99, id: 'p99' };
-/** A post came that the lane did not look at before it rested, and another one after that. */
-async function unlooked(serving: ServingPeriod, arrive: () => Promise<unknown>): Promise<void> {
-  await recovered(serving);
-  await arrive();
-  serving.desks.rest(key);
-  await arrive();
-}
-
 /** Ann has this many copies that she did not confirm, and her lane rests. */
 async function away(copies: number, of: { window?: number } = {}) {
   const ground = bench(of);
@@ -142,7 +139,6 @@ it('places are kept for so many copies together; further lanes ask the store', (
 it.each<[why: string, happen: (ground: Awaited<ReturnType<typeof away>>) => unknown, read: number]>([
   ['something else was stored before it', ({ broker, arrive }) => [broker.inbox.publish(FOREIGN), arrive()], 1],
   ['nobody knows where it lies', ({ serving, entry }) => serving.copier.storeEach([entry(ann, next)]), 1],
-  ['the lane was not up to date when it came to rest', ({ serving, arrive }) => unlooked(serving, arrive), 2],
 ])('a lane that wakes asks the store when %s', async (_why, happen, messages) => {
   const ground = await away(3);
   await Promise.all([happen(ground)].flat());
@@ -151,33 +147,158 @@ it.each<[why: string, happen: (ground: Awaited<ReturnType<typeof away>>) => unkn
   expect(ground.read()).toBe(messages);
 });
 
-it('lanes that rest are offered no more than their window takes, and no more bytes together than are allowed', () => {
-  const desks = new Desks({ restingBytes: 250 });
+/** A lane with a full window of four rested, while this many posts came; then she confirms two. */
+async function drained(posts: number) {
+  const ground = await away(4, { window: 4 });
+  const { serving, arrive, broker, read } = ground;
+  for (let i = 0; i < posts; i++) await arrive();
+  const copies = () => broker.dlv.page({ filter: '>', after: 0, limit: 100 }).kept.map(({ seq }) => seq);
+  const confirm = (count: number) => {
+    for (const copySeq of copies().slice(0, count)) {
+      serving.lanes.settled({ key, copySeq, how: 'confirmed' });
+      broker.dlv.remove(copySeq);
+    }
+  };
+  confirm(2);
+  await recovered(serving);
+  read();
+  return { ...ground, confirm };
+}
+
+it('a lane whose window was full knows where the entries lie that came meanwhile, and reads just those', async () => {
+  const { serving, read, confirm } = await drained(5);
+  const at = vi.spyOn(serving.ports.entries, 'at');
+  expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'batch.authorized', release: 2, refuse: 0, met: 0 });
+  await serving.lanes.handOff(key);
+  await serving.lanes.markHandedOff(key);
+  confirm(4);
+  read();
+  expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'batch.authorized', release: 3, refuse: 0, met: 1 });
+  expect(at.mock.calls.map(([{ seqs }]) => seqs)).toEqual([
+    [5, 6],
+    [7, 8, 9],
+  ]);
+  expect(read()).toBe(0);
+});
+
+it('what was removed meanwhile is no batch, nor the end of what is known', async () => {
+  const { serving, broker, read } = await drained(5);
+  broker.inbox.remove(5);
+  broker.inbox.remove(6);
+  expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'batch.authorized', release: 2, refuse: 0, met: 0 });
+  expect(read()).toBe(0);
+});
+
+it('where others lie now, what was known is forgotten, and the store is asked', async () => {
+  const { serving, broker, read } = await drained(5);
+  const { data, header } = broker.inbox.get(5) ?? { data: new Uint8Array(), header: () => '' };
+  broker.inbox.rewind(4);
+  broker.inbox.publish({ ...FOREIGN, subject: entrySubject(SPACE, memberNamed('bob'), 'ops') });
+  broker.inbox.publish({ subject: entrySubject(SPACE, ann, 'ops'), data, headers: headersOf(header) });
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ type: 'batch.authorized', release: 1, met: 1 });
+  expect(read()).toBe(1);
+});
+
+it('a broker that does not say what lies there is silent', async () => {
+  const { serving, faults } = await drained(5);
+  faults.silent('entries.at', 1);
+  expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'broker.silent' });
+});
+
+it('what is known is forgotten with what was stored below it while it was read', async () => {
+  const { serving, faults, broker, arrive, read } = await drained(5);
+  const release = faults.hold('entries.at', 1);
+  const authorized = serving.lanes.authorize(key, 1);
+  broker.inbox.publish(FOREIGN);
+  await arrive();
+  release();
+  expect(await authorized).toMatchObject({ type: 'batch.authorized', release: 2, met: 0 });
+  expect(read()).toBe(2);
+});
+
+const POST_BYTES = 100;
+/** Lanes that rest and are offered entries, with a window of 4. */
+function resting(of: ConstructorParameters<typeof Desks>[0]) {
+  const desks = new Desks(of);
   const entry = (seq: number): HeldEntry => ({
-    ...{ seq, storedAt: 0, post: new Uint8Array(100) },
+    ...{ seq, storedAt: 0, post: new Uint8Array(POST_BYTES) },
     entry: { channel: 'ops', seq, reason: 'durable-channel', generation: 1 },
   });
   const rest = (member: string, awaited: number) => {
     const desk = desks.renew(member);
     for (let seq = 1; seq <= awaited; seq++) desk.awaiting.set(seq, seq);
-    desk.offers = [];
+    desk.upcoming = new Upcoming([], Number.POSITIVE_INFINITY);
     desks.rest(member);
   };
   const offer = (member: string, ...seqs: number[]) => {
     for (const seq of seqs) desks.offer(member, entry(seq), 4);
   };
-  const offered = (member: string) => desks.resume(member)?.offers?.map(({ seq }) => seq);
+  /** What the next lane knows: with their posts, by where they lie, and whether that is all. */
+  const known = (member: string) => {
+    const upcoming = desks.resume(member)?.upcoming;
+    if (upcoming === undefined) return undefined;
+    const posts: number[] = [];
+    const seqs: number[] = [];
+    while (upcoming.size > 0) {
+      const head = upcoming.first(99);
+      if ('posts' in head) posts.push(...head.posts.map(({ seq }) => seq));
+      else seqs.push(...head.seqs);
+      upcoming.dropTo(Math.max(...posts, ...seqs));
+    }
+    return { posts, seqs, isAll: upcoming.isAll };
+  };
+  return { desks, rest, offer, known };
+}
+
+it('lanes that rest keep no more posts than their window takes, and no more bytes together than are allowed', () => {
+  const { desks, rest, offer, known } = resting({ restingBytes: 2.5 * POST_BYTES });
   rest('a', 2);
   offer('a', 1, 2);
-  expect(offered('a')).toEqual([1, 2]);
+  expect(known('a')).toEqual({ posts: [1, 2], seqs: [], isAll: true });
   rest('b', 3);
   offer('b', 1, 2);
-  expect(offered('b')).toBeUndefined();
+  expect(known('b')).toEqual({ posts: [1], seqs: [2], isAll: true });
   for (const member of ['c', 'd', 'e']) rest(member, 0);
   offer('c', 1, 2);
   offer('d', 1);
-  expect(offered('d')).toBeUndefined();
-  desks.forgetOffers('c');
+  expect(known('d')).toEqual({ posts: [], seqs: [1], isAll: true });
+  desks.forgetUpcoming('c');
   offer('e', 1, 2);
-  expect([offered('c'), offered('e')]).toEqual([undefined, [1, 2]]);
+  expect([known('c'), known('e')]).toEqual([
+    { posts: [], seqs: [], isAll: false },
+    { posts: [1, 2], seqs: [], isAll: true },
+  ]);
+});
+
+it('where they lie is known of 16 windows of a member, and of so many entries of all of them', () => {
+  const { rest, offer, known } = resting({ restingEntries: 100 });
+  const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+  rest('a', 4);
+  offer('a', ...upTo(65));
+  rest('b', 4);
+  offer('b', ...upTo(37));
+  expect(known('b')).toEqual({ posts: [], seqs: upTo(36), isAll: false });
+  rest('c', 4);
+  offer('c', 1);
+  expect([known('a'), known('c')]).toEqual([
+    { posts: [], seqs: upTo(64), isAll: false },
+    { posts: [], seqs: [1], isAll: true },
+  ]);
+});
+
+it('a lane that comes to rest leaves where entries lie, not their posts; nothing where there is no room for it', () => {
+  const { desks, rest, offer, known } = resting({ restingEntries: 3 });
+  const again = (member: string) => {
+    rest(member, 0);
+    offer(member, 1, 2);
+    desks.resume(member);
+  };
+  again('a');
+  again('b');
+  desks.rest('a');
+  desks.rest('b');
+  expect([known('a'), known('b')]).toEqual([
+    { posts: [], seqs: [1, 2], isAll: true },
+    { posts: [], seqs: [], isAll: false },
+  ]);
 });

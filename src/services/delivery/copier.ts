@@ -11,7 +11,7 @@ import { Storing } from './storing.ts';
 
 export interface CopierPorts {
   readonly entries: Entries;
-  readonly lanes: Pick<LaneWork, 'offer' | 'forgetOffers' | 'forgetAllOffers'>;
+  readonly lanes: Pick<LaneWork, 'offer' | 'forgetUpcoming' | 'forgetAllUpcoming'>;
   readonly owed: OwedCounts;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export class Copier {
       const outcome = await this.#ports.entries.storeAll({ entries: part });
       const alone = this.#storing.end(part);
       if (outcome.kind !== 'stored') {
-        this.#forgetOffers(part);
+        this.#forgetUpcoming(part);
         return outcome;
       }
       this.#offer(part, outcome.lastSeq - part.length + 1, alone);
@@ -56,7 +56,7 @@ export class Copier {
     this.#storing.begin(entries);
     const outcome = await this.#ports.entries.storeEach({ entries });
     this.#storing.end(entries);
-    this.#forgetOffers(entries);
+    this.#forgetUpcoming(entries);
     if (outcome.kind !== 'stored') return outcome;
     for (const { index, code } of outcome.refused) {
       const entry = entries[index];
@@ -69,8 +69,8 @@ export class Copier {
   }
 
   /** Where they lie is not known: whoever is owed one of them has to ask the store. */
-  #forgetOffers(entries: readonly EntryToStore[]): void {
-    for (const { key } of entries) this.#ports.lanes.forgetOffers(key);
+  #forgetUpcoming(entries: readonly EntryToStore[]): void {
+    for (const { key } of entries) this.#ports.lanes.forgetUpcoming(key);
   }
 
   /**
@@ -80,10 +80,10 @@ export class Copier {
    */
   #offer(entries: readonly EntryToStore[], firstSeq: number, alone: ReadonlySet<string>): void {
     const storedAt = this.#ports.clock.now().wallMs;
-    if (!this.#own.follow({ first: firstSeq, count: entries.length })) this.#ports.lanes.forgetAllOffers(firstSeq);
+    if (!this.#own.follow({ first: firstSeq, count: entries.length })) this.#ports.lanes.forgetAllUpcoming(firstSeq);
     for (const [i, { key, entry, post }] of entries.entries()) {
       if (alone.has(key)) this.#ports.lanes.offer(key, { seq: firstSeq + i, storedAt, entry, post });
-      else this.#ports.lanes.forgetOffers(key);
+      else this.#ports.lanes.forgetUpcoming(key);
     }
   }
 

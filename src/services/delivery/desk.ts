@@ -1,6 +1,7 @@
 /** What a lane has in hand: the lists behind its counts. Rebuilt from the store whenever the lane recovers its place. */
 import type { LaneMark } from '../../domain/rows.ts';
 import type { HeldCopy, HeldEntry } from '../ports.ts';
+import { Upcoming } from './upcoming.ts';
 
 export interface Batch {
   readonly release: readonly HeldEntry[];
@@ -21,19 +22,20 @@ export class Desk {
   readonly early = new Map<number, HowSettled>();
   /** Entries up to here were looked at. */
   after = 0;
-  /** Entries stored since the end of the store was seen, by this daemon's own word; undefined: the store must be asked. */
-  offers: HeldEntry[] | undefined;
+  /** What lies above, as far as it is known. */
+  upcoming = new Upcoming();
   /** Entries stored while the store is being asked; undefined: it is not, or one was stored that nobody can tell of. */
   heard: HeldEntry[] | undefined;
   mark: LaneMark = { handedTo: 0 };
   batch: Batch = { release: [], last: 0 };
 
-  /** An entry of this member was stored. At most `limit` are kept in hand; beyond it the store is asked again. */
-  offer(entry: HeldEntry, limit: number): void {
-    const kept = this.offers ?? this.heard;
-    if (kept === undefined || entry.seq <= Math.max(this.after, this.batch.last)) return;
-    if (kept.length < limit) kept.push(entry);
-    else this.forgetOffers();
+  /** An entry of this member was stored. The posts of a window are kept in hand. */
+  offer(entry: HeldEntry, window: number): void {
+    if (entry.seq <= Math.max(this.after, this.batch.last)) return;
+    this.upcoming.add(this.upcoming.size < window ? entry : entry.seq, window);
+    if (this.heard === undefined) return;
+    if (this.heard.length < window) this.heard.push(entry);
+    else this.heard = undefined;
   }
 
   /**
@@ -47,8 +49,8 @@ export class Desk {
     return first - 1;
   }
 
-  forgetOffers(): void {
-    this.offers = undefined;
+  forgetUpcoming(): void {
+    this.upcoming = new Upcoming();
     this.heard = undefined;
   }
 

@@ -6,10 +6,13 @@ import { Desk, type HowSettled } from './desk.ts';
 const RESTING_COPIES = 500_000;
 /** Bytes of posts that were offered to resting lanes, all together, each counted for each of them. */
 const RESTING_BYTES = 32 * 1024 * 1024;
+/** Entries of which resting lanes remember at least where they lie, all together: some 8 MiB. */
+const RESTING_ENTRIES = 1_000_000;
 
 interface Resting {
   readonly desk: Desk;
   readonly copies: number;
+  entries: number;
   bytes: number;
 }
 
@@ -23,10 +26,11 @@ export class Desks {
   readonly #resting = new Map<string, Resting>();
   #restingCopies = 0;
   #restingBytes = 0;
-  readonly #limit: { readonly copies: number; readonly bytes: number };
+  #restingEntries = 0;
+  readonly #limit: { readonly copies: number; readonly bytes: number; readonly entries: number };
 
-  constructor({ restingCopies = RESTING_COPIES, restingBytes = RESTING_BYTES } = {}) {
-    this.#limit = { copies: restingCopies, bytes: restingBytes };
+  constructor({ restingCopies = RESTING_COPIES, restingBytes = RESTING_BYTES, restingEntries = RESTING_ENTRIES } = {}) {
+    this.#limit = { copies: restingCopies, bytes: restingBytes, entries: restingEntries };
   }
 
   /** The member's desk; an empty one when its lane has not recovered its place yet. */
@@ -45,38 +49,43 @@ export class Desks {
     return desk;
   }
 
-  /** An entry was stored for the member: its lane, living or resting, is offered it if it is up to date and has room. */
+  /** An entry was stored for the member: its lane, living or resting, is offered it, or remembers where it lies. */
   offer(key: string, entry: HeldEntry, window: number): void {
     const living = this.#desks.get(key);
     if (living !== undefined) return living.offer(entry, window);
     const resting = this.#resting.get(key);
-    if (resting?.desk.offers === undefined) return;
+    if (resting?.desk.upcoming.isAll !== true) return;
+    const { awaiting, upcoming } = resting.desk;
+    if (this.#restingEntries >= this.#limit.entries) return upcoming.close();
     const bytes = entry.post.length;
-    const isFull = resting.desk.awaiting.size + resting.desk.offers.length >= window;
-    if (isFull || this.#restingBytes + bytes > this.#limit.bytes) return this.#forgetResting(resting);
+    const isFull = awaiting.size + upcoming.size >= window || this.#restingBytes + bytes > this.#limit.bytes;
     // Bytes of its own: what was received lies in a larger buffer, which would be kept with them.
-    resting.desk.offer({ ...entry, post: entry.post.slice() }, window);
-    resting.bytes += bytes;
-    this.#restingBytes += bytes;
+    upcoming.add(isFull ? entry.seq : { ...entry, post: entry.post.slice() }, window);
+    this.#count(resting, { entries: upcoming.size, bytes: resting.bytes + (isFull ? 0 : bytes) });
   }
 
-  /** What was offered to the member's lane is not all there may be. */
-  forgetOffers(key: string): void {
-    this.#desks.get(key)?.forgetOffers();
+  #count(resting: Resting, { entries, bytes }: { entries: number; bytes: number }): void {
+    this.#restingEntries += entries - resting.entries;
+    this.#restingBytes += bytes - resting.bytes;
+    Object.assign(resting, { entries, bytes });
+  }
+
+  /** What is known of the entries above those that the member's lane has looked at is not all there may be. */
+  forgetUpcoming(key: string): void {
+    this.#desks.get(key)?.forgetUpcoming();
     const resting = this.#resting.get(key);
     if (resting !== undefined) this.#forgetResting(resting);
   }
 
   /** The same of all lanes. */
-  forgetAllOffers(): void {
-    for (const desk of this.#desks.values()) desk.forgetOffers();
+  forgetAllUpcoming(): void {
+    for (const desk of this.#desks.values()) desk.forgetUpcoming();
     for (const resting of this.#resting.values()) this.#forgetResting(resting);
   }
 
   #forgetResting(resting: Resting): void {
-    resting.desk.forgetOffers();
-    this.#restingBytes -= resting.bytes;
-    resting.bytes = 0;
+    resting.desk.forgetUpcoming();
+    this.#count(resting, { entries: 0, bytes: 0 });
   }
 
   /** The lane rests: its place is kept while there is room for it. */
@@ -85,11 +94,13 @@ export class Desks {
     this.drop(key);
     const copies = Math.max(1, desk?.awaiting.size ?? 0);
     if (desk === undefined || this.#restingCopies + copies > this.#limit.copies) return;
-    // It has nothing to do: what it was offered it has looked at, or there is more than it was offered.
-    if (desk.offers?.length !== 0) desk.forgetOffers();
+    desk.upcoming.leavePosts();
+    if (this.#restingEntries + desk.upcoming.size > this.#limit.entries) desk.forgetUpcoming();
     desk.early.clear();
-    this.#resting.set(key, { desk, copies, bytes: 0 });
+    const resting = { desk, copies, entries: 0, bytes: 0 };
+    this.#resting.set(key, resting);
     this.#restingCopies += copies;
+    this.#count(resting, { entries: desk.upcoming.size, bytes: 0 });
   }
 
   /** The place that the member's last lane left, if it was kept; it is the living lane's from now on. */
@@ -116,9 +127,10 @@ export class Desks {
 
   /** Something happened to the member that its resting place does not know: the next lane asks the store. */
   doubt(key: string): void {
-    const { copies, bytes } = this.#resting.get(key) ?? { copies: 0, bytes: 0 };
-    this.#restingCopies -= copies;
-    this.#restingBytes -= bytes;
+    const resting = this.#resting.get(key);
+    if (resting === undefined) return;
+    this.#restingCopies -= resting.copies;
+    this.#count(resting, { entries: 0, bytes: 0 });
     this.#resting.delete(key);
   }
 
@@ -132,5 +144,6 @@ export class Desks {
     this.#resting.clear();
     this.#restingCopies = 0;
     this.#restingBytes = 0;
+    this.#restingEntries = 0;
   }
 }

@@ -15,6 +15,10 @@ import { Share, type Taken } from './share.ts';
 
 /** Messages in a page: of all members together. */
 const PAGE = 500;
+/** Reading one message costs the broker what searching past so many does … */
+const SEARCHED = 24;
+/** … and so many may be read before it shows whether lanes want them. */
+const TRIED = 2 * PAGE;
 
 export interface InventoryPorts {
   readonly entries: Entries;
@@ -42,7 +46,7 @@ export class Inventory {
     const { isLiving, window } = this.#ports;
     const round = new Round(
       members.filter((key) => !isLiving(key)),
-      2 * window,
+      window,
     );
     this.#round = round;
     signal.addEventListener('abort', () => this.#drop(round));
@@ -84,12 +88,19 @@ export class Inventory {
       if (marked?.kind !== 'read') return false;
       wanted = Math.max(wanted, share.marked(marked.mark, marked.storedAt));
     }
-    for (let more = true; more && round.lookedTo < wanted; ) {
+    let [isWanted, readOn, known] = [true, 0, 0];
+    while (isWanted) {
       const page = isWorthIt() ? await entries.pageOfAll({ after: round.lookedTo, limit: PAGE }) : undefined;
       if (page?.kind !== 'read' || this.#round !== round) return false;
-      for (const { key, held } of page.held) round.keep(key, (share) => share.takeEntry(held));
+      const isOn = round.lookedTo >= wanted;
+      for (const { key, held } of page.held) {
+        const ahead = round.shares.get(key)?.ahead ?? 0;
+        round.keep(key, (share) => share.takeEntry(held));
+        if (isOn) known += (round.shares.get(key)?.ahead ?? ahead) - ahead;
+      }
+      if (isOn) readOn += page.held.length;
       round.lookedTo = page.upTo;
-      more = page.more;
+      isWanted = page.more && (round.lookedTo < wanted || readOn < TRIED + SEARCHED * known);
     }
     return true;
   }
@@ -139,9 +150,8 @@ class Round {
   end: (fact: Handed) => void = () => {};
   readonly ended = new Promise<Handed>((end) => (this.end = end));
 
-  /** `limit`: messages that are kept of a member. */
-  constructor(members: readonly string[], limit: number) {
-    this.shares = new Map(members.map((key) => [key, new Share(limit)]));
+  constructor(members: readonly string[], window: number) {
+    this.shares = new Map(members.map((key) => [key, new Share(window)]));
   }
 
   /** A message of this member's. `take` answers whether there is room for more of them. */

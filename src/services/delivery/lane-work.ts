@@ -7,13 +7,14 @@ import { encodeCopy } from '../../domain/copy.ts';
 import { carriedSize } from '../../domain/entry.ts';
 import { planLane } from '../../domain/lane-plan.ts';
 import type { Member } from '../../domain/names.ts';
-import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows } from '../ports.ts';
+import type { Clock, Copies, CopyToStore, Entries, HeldCopy, HeldEntry, Journal, Rows, Silent } from '../ports.ts';
 import type { Tally } from '../tally.ts';
 import type { Desk, HowSettled } from './desk.ts';
 import type { Desks } from './desks.ts';
 import { askFor } from './found.ts';
 import type { Inventory } from './inventory.ts';
 import { asJudged, memberOf, openJudge } from './judge.ts';
+import { Upcoming } from './upcoming.ts';
 
 export interface LanePorts {
   readonly entries: Entries;
@@ -46,13 +47,13 @@ export class LaneWork {
   }
 
   /** Entries of this member were stored, and it is not known where: its lane has to ask the store. */
-  forgetOffers(key: string): void {
-    this.#desks.forgetOffers(key);
+  forgetUpcoming(key: string): void {
+    this.#desks.forgetUpcoming(key);
   }
 
   /** Somebody stored entries below this sequence, and it is not known whose: every lane has to ask the store. */
-  forgetAllOffers(seq: number): void {
-    this.#desks.forgetAllOffers();
+  forgetAllUpcoming(seq: number): void {
+    this.#desks.forgetAllUpcoming();
     this.#ports.inventory.given(seq);
   }
 
@@ -84,6 +85,8 @@ export class LaneWork {
     }
     tally.add('lanes.placed', counted === undefined ? 'read' : 'counted');
     const desk = this.#desks.renew(key);
+    // At once: it may be forgotten before the place is found.
+    if (counted !== undefined) desk.upcoming = counted.upcoming;
     for (const [seq, how] of counted?.early ?? []) desk.settle(seq, how);
     const found = counted?.found ?? (await askFor(this.#ports, member));
     if (found === undefined) return SILENT;
@@ -103,6 +106,8 @@ export class LaneWork {
     if (judge.kind === 'silent') return SILENT;
     if (judge.acl.kind === 'retired') return RETIRED;
     desk.after = Math.min(found.lookedTo, (plan.waiting[0] ?? Number.POSITIVE_INFINITY) - 1);
+    // What is known begins above those.
+    if (plan.waiting.length > 0) desk.forgetUpcoming();
     desk.settled.push(...plan.settled);
     const early = desk.await(ours);
     this.#tellSettled(key, early);
@@ -169,22 +174,41 @@ export class LaneWork {
     return { type: 'batch.authorized', release: release.length, refuse: refused.length, met } as const;
   }
 
-  /** The next entries: those in hand, when nothing can lie between them and what was looked at, else a page of the store. */
-  async #next(member: Member, desk: Desk) {
+  /** The next entries: those of which it is known that nothing lies between, or before, them; else a page of the store. */
+  async #next(member: Member, desk: Desk): Promise<Next | Silent> {
     const { entries, window } = this.#ports;
     const limit = Math.max(1, window - desk.awaiting.size);
-    if (desk.offers !== undefined) {
-      const taken = desk.offers.splice(0, limit);
-      return { kind: 'read', entries: taken, more: desk.offers.length > 0 } as const;
+    const { upcoming } = desk;
+    while (upcoming.size > 0) {
+      const read = await this.#known(member, upcoming.first(limit));
+      if (read.kind === 'silent') return read;
+      // Others lie there now, or may: what was known is worth nothing.
+      if (read.kind === 'given-anew' || desk.upcoming !== upcoming) {
+        desk.forgetUpcoming();
+        break;
+      }
+      upcoming.dropTo(read.readTo);
+      const more = upcoming.size > 0 || !upcoming.isAll;
+      if (read.entries.length > 0) return { kind: 'read', entries: read.entries, more };
     }
+    if (desk.upcoming.isAll) return { kind: 'read', entries: [], more: false };
     desk.heard = [];
-    const page = await entries.page({ member, after: desk.after, limit });
-    if (page.kind === 'read' && !page.more) {
-      const last = page.entries.at(-1)?.seq ?? desk.after;
-      desk.offers = desk.heard?.filter((entry) => entry.seq > last);
+    const after = Math.max(desk.after, desk.upcoming.knownTo);
+    const page = await entries.page({ member, after, limit });
+    if (page.kind === 'read' && !page.more && desk.heard !== undefined) {
+      const last = page.entries.at(-1)?.seq ?? after;
+      const since = desk.heard.filter((entry) => entry.seq > last);
+      desk.upcoming = new Upcoming(since, Number.POSITIVE_INFINITY);
     }
     desk.heard = undefined;
     return page;
+  }
+
+  /** Those that were removed meanwhile are not among them. */
+  async #known(member: Member, known: { posts: HeldEntry[] } | { seqs: number[] }) {
+    if ('seqs' in known) return this.#ports.entries.at({ member, seqs: known.seqs });
+    const { posts } = known;
+    return { kind: 'read', entries: posts, readTo: posts.at(-1)?.seq ?? 0 } as const;
   }
 
   #fits(key: string, { entry, post }: HeldEntry): boolean {
@@ -245,6 +269,13 @@ export class LaneWork {
     const written = await this.#ports.rows.writeMark({ member: memberOf(key), mark: desk.mark });
     return written.kind === 'stored' ? ({ type: 'mark.stored' } as const) : SILENT;
   }
+}
+
+interface Next {
+  readonly kind: 'read';
+  readonly entries: readonly HeldEntry[];
+  /** There are further ones, or may be. */
+  readonly more: boolean;
 }
 
 /** A place that was kept while the lane rested. What arrived meanwhile was offered to it, or is asked of the store from there on. */

@@ -4,16 +4,21 @@ import type { LaneMark } from '../../domain/rows.ts';
 import type { HeldCopy, HeldEntry } from '../ports.ts';
 import type { HowSettled } from './desk.ts';
 import { type Found, handedUpTo } from './found.ts';
+import { Upcoming } from './upcoming.ts';
 
 /** A lane takes it with what was heard meanwhile. */
 export interface Taken {
   readonly found: Found;
   /** Copies that were settled since the reading began: DLV sequence → how. */
   readonly early: ReadonlyMap<number, HowSettled>;
+  /** What lies above `found.lookedTo`, as far as it was read and its window has room for it. */
+  readonly upcoming: Upcoming;
 }
 
 export class Share {
   readonly early = new Map<number, HowSettled>();
+  readonly #window: number;
+  /** Copies, and entries without one, that are kept. */
   readonly #limit: number;
   readonly #copies: HeldCopy[] = [];
   readonly #entries: PlannedEntry[] = [];
@@ -25,10 +30,13 @@ export class Share {
   #upTo = 0;
   /** The first entry above the last that was handed off. */
   #above: number | undefined;
+  /** The entries above it that its window has room for. */
+  readonly #upcoming: number[] = [];
+  #isCut = false;
 
-  /** `limit`: copies, and entries without one, that are kept. */
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(window: number) {
+    this.#window = window;
+    this.#limit = 2 * window;
   }
 
   /** False: there are more of them than a lane leaves behind. */
@@ -51,6 +59,8 @@ export class Share {
     const { seq, storedAt, entry } = held;
     if (seq > this.#upTo) {
       this.#above ??= seq;
+      if (this.#upcoming.length < this.#window - this.#copies.length) this.#upcoming.push(seq);
+      else this.#isCut = true;
       return true;
     }
     if (entry === undefined) this.#foreign.push(held);
@@ -59,16 +69,24 @@ export class Share {
     return this.#entries.length <= this.#limit;
   }
 
-  taken(lookedTo: number): Taken {
+  /** How many entries that its lane hands off next are known. */
+  get ahead(): number {
+    return this.#upcoming.length;
+  }
+
+  /** @param readTo highest sequence of INBOX that was read. */
+  taken(readTo: number): Taken {
+    const lookedTo = this.#above === undefined ? readTo : this.#above - 1;
     const found: Found = {
       copies: this.#copies,
       mark: this.#mark,
       markedAt: this.#markedAt,
       entries: this.#entries,
       foreign: this.#foreign,
-      lookedTo: this.#above === undefined ? lookedTo : this.#above - 1,
+      lookedTo,
       more: this.#above !== undefined,
     };
-    return { found, early: this.early };
+    const knownTo = this.#isCut ? (this.#upcoming.at(-1) ?? lookedTo) : readTo;
+    return { found, early: this.early, upcoming: new Upcoming(this.#upcoming, knownTo) };
   }
 }

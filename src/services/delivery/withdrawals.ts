@@ -92,7 +92,7 @@ export class Withdrawals {
     );
     // First of all, so that what the broker tells of them from here on (it calls a purged copy terminated) settles nothing.
     // Nor is what came for it and was not looked at yet handed off from memory: it may be dropped below.
-    desk.forgetOffers();
+    desk.forgetUpcoming();
     const mine = refused.filter((copy) => desk.awaiting.delete(copy.seq));
     const withdrawn = mine.length;
     for (const { taken } of requests)

@@ -1,7 +1,7 @@
 /** The pending entries in memory. */
 import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
 import { heldEntry } from '../../domain/held.ts';
-import { memberKey } from '../../domain/names.ts';
+import { covers, memberKey } from '../../domain/names.ts';
 import { entriesOf, entrySubject } from '../../domain/subjects.ts';
 import type { Entries, EntryToStore } from '../ports.ts';
 import {
@@ -46,6 +46,13 @@ export function memoryEntries({ wire, incarnation }: { wire: Wire; incarnation: 
       wire.look('entries.page', () => {
         const { kept, pending } = inbox.page({ filter: entriesOf(space, member), after, limit });
         return { kind: 'read', entries: kept.map((each) => heldEntry(space, member, each)), more: pending > 0 };
+      }),
+    at: ({ member, seqs }) =>
+      wire.look('entries.at', () => {
+        const kept = seqs.flatMap((seq) => inbox.get(seq) ?? []);
+        if (kept.some(({ subject }) => !covers(entriesOf(space, member), subject))) return { kind: 'given-anew' };
+        const entries = kept.map((each) => heldEntry(space, member, each));
+        return { kind: 'read', entries, readTo: seqs.at(-1) ?? 0 };
       }),
     pageOfAll: (of) => pageOfAll(store, of, (member, each) => heldEntry(space, member, each)),
     remove: ({ seqs }) => removeSeqs(store, seqs),

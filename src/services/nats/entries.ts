@@ -1,7 +1,7 @@
 /** The pending entries on INBOX. */
 import { MEMBER_HEADER, WRITER_HEADER } from '../../domain/entry.ts';
 import { heldByAll, heldEntry, type StoredMessage } from '../../domain/held.ts';
-import { type Member, memberKey } from '../../domain/names.ts';
+import { covers, type Member, memberKey } from '../../domain/names.ts';
 import {
   barrierSubject,
   entriesOf,
@@ -63,6 +63,13 @@ export function natsEntries({
             more: page.pending > 0,
           }
         : page;
+    },
+    async at({ member, seqs }) {
+      const read = await store.at({ filter: entriesOf(space, member), seqs });
+      if (read.kind !== 'read') return read;
+      const { messages, readTo } = read;
+      if (messages.some(({ subject }) => !covers(entriesOf(space, member), subject))) return { kind: 'given-anew' };
+      return { kind: 'read', entries: messages.map((message) => heldEntry(space, member, message)), readTo };
     },
     async pageOfAll(of) {
       return pageOfAll(store, everybodys(space, 'dinbox'), of, (member, message) => heldEntry(space, member, message));

@@ -2,22 +2,23 @@
  * What the stores of the daemon (INBOX, DLV, CHAT and the buckets) are asked: pages by direct get, counts by stream info,
  * removal by sequence and by subject. No consumer is made for any of it.
  */
-import { createInbox, type Msg } from '@nats-io/nats-core';
 import { z } from 'zod';
 import type { StoredMessage } from '../../domain/held.ts';
 import type { Denied, Refused, Silent } from '../ports.ts';
+import { type Collected, collect, type Page, type Single, single } from './direct-get.ts';
 import { type GatedBroker, silence } from './gated-broker.ts';
 import { readByLeader } from './leader-reads.ts';
-import { listen } from './listening.ts';
 
 /** Largest page, in bytes: what one lane may hold in memory at a time. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** Subjects in one request for last messages; the broker takes 1024. */
 const LASTS = 512;
+/** Messages between those of one subject filter from which on each is asked for by itself: they are searched past one by one. */
+const SPARSE = 100;
+/** Single messages that are asked for at a time. */
+const AT_ONCE = 32;
 /** Deletes that are under way at a time. */
 const PIPELINE = 128;
-const NOT_FOUND = 404;
-const END_OF_BATCH = 204;
 /** The broker's words for a sequence that is not there (any more): 10037 no message, 10043 deleted or never given out. */
 const GONE: readonly string[] = ['10037', '10043', '10057', '10151'];
 
@@ -33,12 +34,10 @@ const infoSchema = z.object({
 });
 const doneSchema = z.looseObject({ success: z.boolean(), purged: z.number().optional() });
 
-type Found = { kind: 'found'; message: StoredMessage } | { kind: 'absent' };
 interface Waiting {
-  settle(outcome: LastOutcome): void;
+  settle(outcome: Single): void;
   fail(error: unknown): void;
 }
-type LastOutcome = Found | Refused | Denied | Silent;
 
 export class StreamStore {
   readonly #broker: GatedBroker;
@@ -98,6 +97,44 @@ export class StreamStore {
     return { ...page, messages: isFull ? page.messages : [...page.messages, next.message], pending: 1 };
   }
 
+  /**
+   * What lies at these sequences, which are ascending and of one subject filter, up to `readTo`. That something is not there
+   * is the leader's word.
+   */
+  async at(of: { filter: string; seqs: readonly number[] }): Promise<MessagesAt | Silent> {
+    const { filter, seqs } = of;
+    const [first = 0, last = 0] = [seqs[0], seqs.at(-1)];
+    if (last - first < seqs.length * SPARSE) {
+      const page = await this.page({ filter, after: first - 1, limit: seqs.length });
+      if (page.kind === 'silent') return page;
+      const messages = page.messages.filter(({ seq }) => seq <= last);
+      const isPast = messages.length < page.messages.length || page.pending === 0;
+      return { kind: 'read', messages, readTo: isPast ? last : (messages.at(-1)?.seq ?? last) };
+    }
+    const messages: StoredMessage[] = [];
+    let [readTo, bytes] = [0, 0];
+    for (let from = 0; from < seqs.length && bytes < PAGE_BYTES; from += AT_ONCE) {
+      const part = seqs.slice(from, from + AT_ONCE);
+      for (const found of await Promise.all(part.map((seq) => this.#one(seq)))) {
+        if (found.kind === 'absent') continue;
+        if (found.kind !== 'found') return silence(found);
+        messages.push(found.message);
+        bytes += found.message.data.length;
+      }
+      readTo = part.at(-1) ?? readTo;
+    }
+    return { kind: 'read', messages, readTo };
+  }
+
+  async #one(seq: number): Promise<Single> {
+    const subject = `$JS.API.DIRECT.GET.${this.stream}`;
+    const read = single(await this.#broker.inTurn(() => this.#broker.request(subject, { seq })));
+    if (read.kind !== 'absent') return read;
+    const replicated = await this.#replicated();
+    if (replicated === false) return read;
+    return replicated === true ? readByLeader(this.#broker, this.stream, { seq }) : replicated;
+  }
+
   async #replicated(): Promise<boolean | Silent> {
     if (this.#isReplicated !== undefined) return this.#isReplicated;
     const info = await this.info();
@@ -108,7 +145,7 @@ export class StreamStore {
    * The last message on a concrete subject. What is asked for in one turn of the loop goes into one request, which is sent
    * after everything that was asked for before it.
    */
-  last(subject: string): Promise<LastOutcome> {
+  last(subject: string): Promise<Single> {
     return new Promise((settle, fail) => {
       if (this.#asked.size === 0) setImmediate(() => void this.#askLasts());
       this.#asked.set(subject, [...(this.#asked.get(subject) ?? []), { settle, fail }]);
@@ -131,16 +168,11 @@ export class StreamStore {
   }
 
   /** The same, asked for at once and alone: a denial is told at once too. */
-  async lastAlone(subject: string): Promise<LastOutcome> {
-    const reply = await this.#broker.request(`$JS.API.DIRECT.GET.${this.stream}.${subject}`);
-    if (reply.kind !== 'reply') return reply;
-    const code = reply.message.headers?.code ?? 0;
-    if (code === NOT_FOUND) return { kind: 'absent' };
-    if (code !== 0) return { kind: 'refused', code: String(code), message: reply.message.headers?.description ?? '' };
-    return { kind: 'found', message: stored(reply.message) };
+  async lastAlone(subject: string): Promise<Single> {
+    return single(await this.#broker.request(`$JS.API.DIRECT.GET.${this.stream}.${subject}`));
   }
 
-  async #lasts(subjects: readonly string[]): Promise<(subject: string) => LastOutcome> {
+  async #lasts(subjects: readonly string[]): Promise<(subject: string) => Single> {
     const replicated = await this.#replicated();
     if (typeof replicated === 'object') return () => replicated;
     // The leader is asked meanwhile, not before: an answer that goes as far as it does is no older than this call.
@@ -158,7 +190,7 @@ export class StreamStore {
     };
   }
 
-  async #lastsByLeader(subjects: readonly string[]): Promise<(subject: string) => LastOutcome> {
+  async #lastsByLeader(subjects: readonly string[]): Promise<(subject: string) => Single> {
     const read = (subject: string) => readByLeader(this.#broker, this.stream, { last_by_subj: subject });
     const outcomes = new Map(
       await Promise.all(subjects.map(async (subject) => [subject, await read(subject)] as const)),
@@ -202,61 +234,8 @@ export class StreamStore {
   }
 }
 
-interface Page {
+interface MessagesAt {
   readonly kind: 'read';
   readonly messages: StoredMessage[];
-  readonly pending: number;
-}
-/** `upTo`: how far the stream of whoever answered goes, where that is said (last messages that were found); else 0. */
-type Collected = (Page & { readonly upTo: number }) | Silent;
-
-/** Collects the replies of a batched direct get, which ends with a message that only has a status. */
-function collect(broker: GatedBroker, subject: string, query: object): Promise<Collected> {
-  const { connection, timeoutMs, inboxPrefix } = broker;
-  const inbox = createInbox(inboxPrefix);
-  return new Promise((resolve) => {
-    const messages: StoredMessage[] = [];
-    const late = () => finish({ kind: 'silent', why: 'timeout' });
-    let timer = setTimeout(late, timeoutMs);
-    const finish = (outcome: Collected) => {
-      clearTimeout(timer);
-      listening.stop();
-      resolve(outcome);
-    };
-    const listening = listen(broker, {
-      subjects: [inbox],
-      lost: (why) => finish({ kind: 'silent', why }),
-      message: (message) => {
-        const code = message.headers?.code ?? 0;
-        if (code === 0) {
-          messages.push(stored(message));
-          clearTimeout(timer);
-          timer = setTimeout(late, timeoutMs);
-        } else if (code === NOT_FOUND) {
-          finish({ kind: 'read', messages, pending: 0, upTo: 0 });
-        } else if (code === END_OF_BATCH) {
-          const count = (name: string) => Number(message.headers?.get(name) ?? 0);
-          finish({ kind: 'read', messages, pending: count('Nats-Num-Pending'), upTo: count('Nats-UpTo-Sequence') });
-        } else {
-          finish({ kind: 'silent', why: `status ${code} ${message.headers?.description ?? ''}` });
-        }
-      },
-    });
-    try {
-      connection.publish(subject, JSON.stringify(query), { reply: inbox });
-    } catch (error) {
-      finish({ kind: 'silent', why: error instanceof Error ? error.message : String(error) });
-    }
-  });
-}
-
-function stored(message: Msg): StoredMessage {
-  const header = (name: string) => message.headers?.get(name) ?? '';
-  return {
-    seq: Number(header('Nats-Sequence')),
-    subject: header('Nats-Subject'),
-    storedAt: Date.parse(header('Nats-Time-Stamp')),
-    data: message.data,
-    header,
-  };
+  readonly readTo: number;
 }

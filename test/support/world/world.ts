@@ -342,18 +342,18 @@ export class World {
   #isPromised(person: Person, post: Post): boolean {
     if (post.from === person.principal) return false;
     const covered = person.allow.some((pattern) => covers(pattern, post.channel));
+    // A second post with the same id is the same post: where the first was refused, so is this one.
+    const alike = this.posts.filter(
+      ({ seq, channel, from, id }) =>
+        seq === post.seq || (id !== '' && channel === post.channel && from === post.from && id === post.id),
+    );
     if (post.channel === LIVE) {
-      return covered && post.mentions.includes(person.name) && post.seq > person.mentionedAfter;
+      const named = alike.filter(({ mentions }) => mentions.includes(person.name));
+      return covered && named.includes(post) && named.every(({ seq }) => seq > person.mentionedAfter);
     }
     const { open } = person.knows(post.channel);
     if (open === undefined || !covered || post.seq <= Math.max(open.joinCursor, person.promisedAfter)) return false;
-    // A second post with the same id is the same post: where the first was refused, so is this one.
-    return this.posts
-      .filter(
-        ({ seq, channel, from, id }) =>
-          seq > open.joinCursor && channel === post.channel && from === post.from && id === post.id,
-      )
-      .every(({ seq, id }) => id === '' || seq > person.promisedAfter);
+    return alike.every(({ seq }) => seq <= open.joinCursor || seq > person.promisedAfter);
   }
 
   /** What is left in the stores that should not be. */
