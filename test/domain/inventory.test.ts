@@ -182,7 +182,7 @@ it('everybody reads by himself where INBOX gives out again what was read of it',
 });
 
 it('who does not fit into one round is read for when the lanes of the one before took what is theirs', async () => {
-  const { serving, survey, isTold, told, tally } = await backlog({ room: 3 * 8 });
+  const { serving, survey, isTold, told, tally } = await backlog({ room: 3 * 4 });
   await survey();
   await isTold(keys.slice(0, 3));
   expect(told).toHaveLength(3);

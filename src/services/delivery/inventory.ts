@@ -8,7 +8,7 @@
  * lane stores or takes back its copies and removes its entries, and every lane takes before it does anything, whether there is
  * something to be had or not. So nobody needs to wait: to whom something happens before, has a lane that reads by itself.
  */
-import type { Copies, Entries, Rows } from '../ports.ts';
+import type { Copies, Entries, HeldCopy, HeldEntry, Rows } from '../ports.ts';
 import type { HowSettled } from './desk.ts';
 import { memberOf } from './judge.ts';
 import { Share, type Taken } from './share.ts';
@@ -77,7 +77,7 @@ export class Inventory {
     for (let after = 0, more = true; more; ) {
       const page = isWorthIt() ? await copies.pageOfAll({ after, limit: PAGE }) : undefined;
       if (page?.kind !== 'read' || this.#round !== round) return false;
-      for (const { key, held } of page.held) round.keep(key, (share) => share.takeCopy(held));
+      for (const { key, held } of page.held) round.takeCopy(key, held);
       ({ upTo: after, more } = page);
     }
     const members = [...round.shares];
@@ -93,12 +93,8 @@ export class Inventory {
       const page = isWorthIt() ? await entries.pageOfAll({ after: round.lookedTo, limit: PAGE }) : undefined;
       if (page?.kind !== 'read' || this.#round !== round) return false;
       const isOn = round.lookedTo >= wanted;
-      for (const { key, held } of page.held) {
-        const ahead = round.shares.get(key)?.ahead ?? 0;
-        round.keep(key, (share) => share.takeEntry(held));
-        if (isOn) known += (round.shares.get(key)?.ahead ?? ahead) - ahead;
-      }
-      if (isOn) readOn += page.held.length;
+      const next = page.held.filter(({ key, held }) => round.takeEntry(key, held));
+      if (isOn) [readOn, known] = [readOn + page.held.length, known + next.length];
       round.lookedTo = page.upTo;
       isWanted = page.more && (round.lookedTo < wanted || readOn < TRIED + SEARCHED * known);
     }
@@ -154,10 +150,20 @@ class Round {
     this.shares = new Map(members.map((key) => [key, new Share(window)]));
   }
 
-  /** A message of this member's. `take` answers whether there is room for more of them. */
-  keep(key: string, take: (share: Share) => boolean): void {
+  takeCopy(key: string, copy: HeldCopy): void {
+    this.#keep(key, this.shares.get(key)?.takeCopy(copy));
+  }
+
+  /** Answers whether it is one that the member's lane hands off next. */
+  takeEntry(key: string, entry: HeldEntry): boolean {
     const share = this.shares.get(key);
-    if (share === undefined || take(share)) return;
+    const known = share?.ahead;
+    this.#keep(key, share?.takeEntry(entry));
+    return share?.ahead !== known;
+  }
+
+  #keep(key: string, hasRoom = true): void {
+    if (hasRoom) return;
     this.shares.delete(key);
     this.leftOut.push(key);
   }

@@ -37,7 +37,7 @@ export class Survey {
 
   /**
    * `all`: everybody who is owed something or holds a copy; those for whom an inventory is to read are counted (a member's
-   * messages as two windows of each store at the most: more are not kept), not named. Otherwise those for
+   * messages as two windows at the most, for of an entry and its copy only one is kept), not named. Otherwise those for
    * whom there is something to do (not every entry has its copy, or the other way round), and was at the last survey, too:
    * what is on its way right now is on its way to their lanes. Nobody is named twice for the same figures. A member whose
    * window is full waits for its own confirmations: there is nothing to do for it, however much is pending. Who is owed least
@@ -61,7 +61,8 @@ export class Survey {
       if (isBehind) behind.add(key);
       const isKnown = this.#sent.get(key) === figure;
       const isNamed = all || (isBehind && this.#behind.has(key) && !isKnown);
-      if (isNamed) named.push({ key, owed: entriesNow, messages: Math.min(entriesNow + copiesNow, 4 * window) });
+      if (isNamed)
+        named.push({ key, owed: entriesNow, messages: Math.min(Math.max(entriesNow, copiesNow), 2 * window) });
       if (isNamed || isKnown) sent.set(key, figure);
     }
     named.sort((a, b) => a.owed - b.owed);

@@ -109,7 +109,8 @@ export class StreamStore {
       if (page.kind === 'silent') return page;
       const messages = page.messages.filter(({ seq }) => seq <= last);
       const isPast = messages.length < page.messages.length || page.pending === 0;
-      return { kind: 'read', messages, readTo: isPast ? last : (messages.at(-1)?.seq ?? last) };
+      const readTo = isPast ? last : messages.at(-1)?.seq;
+      return readTo === undefined ? { kind: 'silent', why: 'an empty page' } : { kind: 'read', messages, readTo };
     }
     const messages: StoredMessage[] = [];
     let [readTo, bytes] = [0, 0];
