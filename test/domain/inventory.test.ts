@@ -45,7 +45,7 @@ function inventoryOver(
   return { told, actor };
 }
 
-async function backlog({ room = 1_000, ...of }: { inventoryFrom?: number; room?: number } = {}) {
+async function backlog({ room = 1_000, ...of }: { inventoryFrom?: number; room?: number; window?: number } = {}) {
   const world = bench({ inventoryFrom: 3, window: 8, ...of });
   const before = await world.period();
   for (const member of members) world.grant(member);
@@ -238,10 +238,21 @@ it('entries above what was handed off are read on for only as long as lanes want
   await serving.copier.store(deep);
   await survey();
   await isTold(keys);
-  // The copies, the entries up to the last that has one, and then two pages and 24 for each of the four that she has room for.
-  expect(read()).toBeLessThanOrEqual(24 + 500 + 1_000 + 500);
+  // The copies, the entries up to the last that has one, and then the pages until a thousand were read in vain.
+  expect(read()).toBeLessThanOrEqual(24 + 24 + 1_000 + 2 * 500);
   await serving.lanes.recover(key);
   expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 4, met: 0 });
+});
+
+it('entries are not read on when the windows are full, however many there are', async () => {
+  const { survey, isTold, read, entry, serving } = await backlog({ window: 400, room: 100_000 });
+  const deep = Array.from({ length: 2_000 }, (_, n) =>
+    members.map((member) => entry(member, { channel: 'ops', seq: 10 + n, id: `d${n}` })),
+  );
+  await serving.copier.store(deep.flat());
+  await survey();
+  await isTold(keys);
+  expect(read()).toBeLessThanOrEqual(24 + 24 + members.length * 396 + 1_000 + 2 * 500);
 });
 
 it('what is known of entries is worth nothing where some before them have no copy, and are handed off first', async () => {

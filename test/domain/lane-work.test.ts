@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { memberKey } from '../../src/domain/names.ts';
 import type { ServingPeriod } from '../../src/services/delivery/period.ts';
 import { bench, memberNamed } from '../support/period.ts';
+import { until } from '../support/until.ts';
 
 const ann = memberNamed('ann');
 const key = memberKey(ann);
@@ -38,6 +39,63 @@ it('a store whose answer was lost is found by the lane, though later entries wer
   });
   await serving.copier.store([entry(ann, { channel: 'ops', seq: 2, id: 'two' })]);
   expect(await serving.lanes.authorize(key, 1)).toMatchObject({ type: 'batch.authorized', release: 2 });
+});
+
+/** Two posts to her, of which the second is stored, and not acknowledged yet. */
+async function unacknowledged() {
+  const world = bench();
+  world.grant(ann);
+  const serving = await world.period();
+  const store = (seq: number) => serving.copier.store([world.entry(ann, { channel: 'ops', seq, id: `p${seq}` })]);
+  await store(1);
+  await serving.lanes.recover(key);
+  const acknowledge = world.faults.hold('entries.storeAll', 1);
+  const storing = store(2);
+  await until(
+    () => world.broker.inbox.size === 2,
+    () => 'not stored',
+  );
+  const told = async () => {
+    acknowledge();
+    await storing;
+  };
+  /** Both are handed off, confirmed and removed. */
+  const deliver = async () => {
+    await serving.lanes.handOff(key);
+    await serving.lanes.markHandedOff(key);
+    for (const { seq } of world.broker.dlv.page({ filter: '>', after: 0, limit: 9 }).kept) {
+      world.broker.dlv.remove(seq);
+      serving.lanes.settled({ key, copySeq: seq, how: 'confirmed' });
+    }
+    await serving.withdrawals.removeSettled(key, 2);
+    expect(world.broker.inbox.size).toBe(0);
+  };
+  return { ...world, serving, told, deliver };
+}
+
+it('an entry that is acknowledged while it is judged already is not handed off again', async () => {
+  const { serving, faults, told, deliver } = await unacknowledged();
+  const judged = faults.hold('rows.acl', 1);
+  const authorized = serving.lanes.authorize(key, 1);
+  await until(
+    () => serving.desks.of(key).upcoming.isAll,
+    () => 'the page is not read',
+  );
+  await told();
+  judged();
+  expect(await authorized).toMatchObject({ release: 2 });
+  await deliver();
+  expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'batch.empty', met: 1 });
+});
+
+it('an entry that is acknowledged when its lane rests already is not handed off again', async () => {
+  const { serving, told, deliver } = await unacknowledged();
+  expect(await serving.lanes.authorize(key, 1)).toMatchObject({ release: 2 });
+  await deliver();
+  serving.desks.rest(key);
+  await told();
+  await serving.lanes.recover(key);
+  expect(await serving.lanes.authorize(key, 1)).toEqual({ type: 'batch.empty', met: 1 });
 });
 
 it('a batch of the period before that arrives late is found by the lane, though what came after it was handed over directly', async () => {

@@ -31,7 +31,6 @@ export class Desk {
 
   /** An entry of this member was stored. The posts of a window are kept in hand. */
   offer(entry: HeldEntry, window: number): void {
-    if (entry.seq <= Math.max(this.after, this.batch.last)) return;
     this.upcoming.add(this.upcoming.size < window ? entry : entry.seq, window);
     if (this.heard === undefined) return;
     if (this.heard.length < window) this.heard.push(entry);

@@ -17,7 +17,7 @@ import { Share, type Taken } from './share.ts';
 const PAGE = 500;
 /** Reading one message costs the broker what searching past so many does … */
 const SEARCHED = 24;
-/** … and so many may be read before it shows whether lanes want them. */
+/** … and so many may be read in vain before it is not worth it any more. */
 const TRIED = 2 * PAGE;
 
 export interface InventoryPorts {
@@ -88,15 +88,15 @@ export class Inventory {
       if (marked?.kind !== 'read') return false;
       wanted = Math.max(wanted, share.marked(marked.mark, marked.storedAt));
     }
-    let [isWanted, readOn, known] = [true, 0, 0];
-    while (isWanted) {
+    let wasted = 0;
+    for (let isWanted = true; isWanted; ) {
       const page = isWorthIt() ? await entries.pageOfAll({ after: round.lookedTo, limit: PAGE }) : undefined;
       if (page?.kind !== 'read' || this.#round !== round) return false;
       const isOn = round.lookedTo >= wanted;
       const next = page.held.filter(({ key, held }) => round.takeEntry(key, held));
-      if (isOn) [readOn, known] = [readOn + page.held.length, known + next.length];
+      if (isOn) wasted = Math.max(0, wasted + page.held.length - SEARCHED * next.length);
       round.lookedTo = page.upTo;
-      isWanted = page.more && (round.lookedTo < wanted || readOn < TRIED + SEARCHED * known);
+      isWanted = page.more && (round.lookedTo < wanted || wasted < TRIED);
     }
     return true;
   }

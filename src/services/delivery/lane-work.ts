@@ -197,8 +197,8 @@ export class LaneWork {
     const page = await entries.page({ member, after, limit });
     if (page.kind === 'read' && !page.more && desk.heard !== undefined) {
       const last = page.entries.at(-1)?.seq ?? after;
-      const since = desk.heard.filter((entry) => entry.seq > last);
-      desk.upcoming = new Upcoming(since, Number.POSITIVE_INFINITY);
+      desk.upcoming = new Upcoming(desk.heard, Number.POSITIVE_INFINITY);
+      desk.upcoming.dropTo(last);
     }
     desk.heard = undefined;
     return page;

@@ -12,6 +12,8 @@ export class Upcoming {
   /** Ascending; each with its post, or by its sequence only: then it is read when it is its turn. */
   #entries: (HeldEntry | number)[];
   #knownTo: number;
+  /** What lies up to here was looked at. */
+  #lookedTo = 0;
 
   /** @param knownTo up to here there are none of the member's but these, above what was looked at; `Infinity`: nor above. */
   constructor(entries: readonly (HeldEntry | number)[] = [], knownTo = 0) {
@@ -30,9 +32,12 @@ export class Upcoming {
     return this.#knownTo === Number.POSITIVE_INFINITY;
   }
 
-  /** An entry was stored just now. One that there is no room for, and what comes after it, has to be asked of the store. */
+  /**
+   * An entry was stored, as it is told now: it may have been looked at before. One that there is no room for, and what comes
+   * after it, has to be asked of the store.
+   */
   add(entry: HeldEntry | number, window: number): void {
-    if (!this.isAll) return;
+    if (!this.isAll || seqOf(entry) <= this.#lookedTo) return;
     if (this.size < WINDOWS * window) this.#entries.push(entry);
     else this.close();
   }
@@ -53,6 +58,7 @@ export class Upcoming {
 
   /** Everything up to this sequence was looked at. */
   dropTo(seq: number): void {
+    this.#lookedTo = Math.max(this.#lookedTo, seq);
     const beyond = this.#entries.findIndex((entry) => seqOf(entry) > seq);
     this.#entries.splice(0, beyond < 0 ? this.size : beyond);
   }

@@ -15,8 +15,8 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const LASTS = 512;
 /** Messages between those of one subject filter from which on each is asked for by itself: they are searched past one by one. */
 const SPARSE = 100;
-/** Single messages that are asked for at a time. */
-const AT_ONCE = 32;
+/** Single messages that are asked for at a time: so many may be held beyond a page. */
+const AT_ONCE = 8;
 /** Deletes that are under way at a time. */
 const PIPELINE = 128;
 /** The broker's words for a sequence that is not there (any more): 10037 no message, 10043 deleted or never given out. */
