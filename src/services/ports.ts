@@ -205,8 +205,9 @@ export interface Entries extends MemberMessages {
     limit: number;
   }): Promise<{ kind: 'read'; entries: HeldEntry[]; more: boolean } | Silent>;
   /**
-   * What lies at these sequences (ascending, at least one), up to `readTo`: the last of them, or as far as fits into a page. What was removed is left out.
-   * `given-anew`: at one of them lies what is not on the member's subjects.
+   * The member's entries at these sequences (ascending, at least one), up to `readTo`: the last of them, or as far as fits into
+   * a page. What was removed is left out. `given-anew`: at one of them lies what is not on the member's subjects; where they lie
+   * close together that may look removed, and what is the member's between them is told, too.
    */
   at(of: {
     member: Member;

@@ -17,6 +17,7 @@ const FOREIGN = { subject: 'cotal.main.dinbox.local.x', data: new Uint8Array() }
 const headersOf = (header: (name: string) => string) =>
   Object.fromEntries([WRITER_HEADER, MEMBER_HEADER].map((name) => [name, header(name)]));
 const next = { channel: 'ops', seq: 99, id: 'p99' };
+
 /** Ann has this many copies that she did not confirm, and her lane rests. */
 async function away(copies: number, of: { window?: number } = {}) {
   const ground = bench(of);
